@@ -1,0 +1,59 @@
+"""The built-in calls: what they take. Every other name is an operator that a user registers."""
+
+from __future__ import annotations
+
+import ipaddress
+from functools import lru_cache
+
+from matchwood.language.arithmetic import Attribute, Variable
+from matchwood.language.errors import RuleError
+from matchwood.language.values import Family, family_of
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+TAKES_STRING = ("startswith", "endswith", "isa", "in_network")
+BUILT_IN = (*TAKES_STRING, "contains")
+
+
+def check_call(name: str, arguments: tuple[object, ...]) -> None:
+    """Refuse what a built-in call cannot take."""
+    if not name.isidentifier():
+        raise RuleError(f"the name of an operator is letters, digits and _, found {name!r}")
+    if name not in BUILT_IN:
+        return
+    if len(arguments) != 2:
+        raise RuleError(f"{name} takes 2 arguments, found {len(arguments)}")
+    subject, other = arguments
+    if not isinstance(subject, Attribute):
+        raise RuleError(f"the first argument of {name} is an attribute")
+    if isinstance(other, Variable):
+        raise RuleError(f"{name} binds no variables")
+    if name == "contains":
+        return
+    if isinstance(other, Attribute) or family_of(other) is not Family.STRING:  # type: ignore[arg-type]
+        raise RuleError(f"the second argument of {name} is a string in single quotes")
+    if name == "in_network":
+        network(str(other))
+
+
+@lru_cache(maxsize=65536)
+def network(text: str) -> Network:
+    """The network of `in_network`; a RuleError that says what is wrong with its text."""
+    try:
+        return ipaddress.ip_network(text)
+    except ValueError as error:
+        try:
+            meant = ipaddress.ip_network(text, strict=False)
+        except ValueError:
+            raise RuleError(f"in_network takes a network like '10.0.0.0/8': {error}") from None
+        raise RuleError(
+            f"{text!r} has host bits set: write '{meant}' for the network"
+        ) from None
+
+
+def address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """The address that a value spells, None where it cannot be read."""
+    try:
+        return ipaddress.ip_address(text)
+    except ValueError:
+        return None

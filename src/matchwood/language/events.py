@@ -1,0 +1,98 @@
+"""Events: a mapping of names to values becomes attributes, each one string with one value.
+
+`{"a": {"b": 1}}` has the attributes `a` (an object) and `a.b`; `{"items": [{"price": 1},
+{"price": 2}]}` has `items` and `items.price`, which is the list of all prices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from matchwood.language.errors import EventError
+from matchwood.language.values import NULL, OPAQUE, Value, is_text, read
+
+MAX_DEPTH = 100  # objects and lists within each other
+LISTS = (list, tuple, set, frozenset)
+
+Seen = Value | tuple[Value, ...]  # a single value, or a list
+
+
+class Event:
+    """The attributes of an event, each read when it is asked for, and once."""
+
+    __slots__ = ("_read", "raw")
+
+    def __init__(self, event: object) -> None:
+        self.raw = attributes_of(event)
+        self._read: dict[str, Seen] = {}
+
+    def __getitem__(self, attribute: str) -> Seen:
+        """What predicates see: NULL where the attribute is missing, a tuple for a list."""
+        seen = self._read.get(attribute)
+        if seen is None:
+            seen = self._read[attribute] = _see(attribute, self.raw.get(attribute))
+        return seen
+
+
+def _see(attribute: str, value: object) -> Seen:
+    try:
+        if isinstance(value, LISTS):
+            return tuple(NULL if item is None else _single(attribute, item) for item in value)
+        return _single(attribute, value)
+    except (ArithmeticError, ValueError, TypeError, AttributeError) as error:
+        if isinstance(error, EventError):
+            raise
+        raise EventError(f"its value cannot be read: {error}", attribute) from error
+
+
+def _single(attribute: str, value: object) -> Value:
+    if isinstance(value, (Mapping, *LISTS)):
+        return OPAQUE
+    if isinstance(value, str) and not is_text(value):
+        raise EventError("a string is not valid Unicode", attribute)
+    return read(value)
+
+
+def attributes_of(event: object) -> dict[str, object]:
+    """Every attribute of an event with its value as given; an EventError where it has no sense."""
+    if not isinstance(event, Mapping):
+        raise EventError(f"an event is a mapping of names to values, found {type(event).__name__}")
+    attributes: dict[str, object] = {}
+    _collect(event, "", attributes, 1)
+    return attributes
+
+
+def _collect(event: Mapping[object, object], prefix: str, into: dict[str, object], depth: int) -> None:
+    if depth > MAX_DEPTH:
+        raise EventError(f"objects and lists nest at most {MAX_DEPTH} deep", prefix[:60])
+    for key, value in event.items():
+        if not isinstance(key, str):
+            raise EventError(f"a name is a string, found {type(key).__name__}", prefix + repr(key))
+        if not is_text(key):
+            raise EventError("a name is not valid Unicode", prefix + repr(key))
+        name = prefix + key
+        _put(into, name, value)
+        if isinstance(value, Mapping):
+            _collect(value, name + ".", into, depth + 1)
+        elif isinstance(value, LISTS):
+            for inner, values in _of_objects(value, name, depth + 1).items():
+                _put(into, inner, values)
+
+
+def _of_objects(items: object, name: str, depth: int) -> dict[str, object]:
+    """The attributes of the objects in a list: each has all their values, as one list."""
+    gathered: dict[str, list[object]] = {}
+    for item in items:  # type: ignore[attr-defined]
+        if isinstance(item, Mapping):
+            one: dict[str, object] = {}
+            _collect(item, name + ".", one, depth + 1)
+            for inner, value in one.items():
+                values = gathered.setdefault(inner, [])
+                values.extend(value) if isinstance(value, LISTS) else values.append(value)
+    return dict(gathered)
+
+
+def _put(into: dict[str, object], name: str, value: object) -> None:
+    if name in into:
+        raise EventError("the event spells it two ways", name)
+    into[name] = value

@@ -1,0 +1,111 @@
+"""Why a rule is true, false or undefined of an event: its tree, with a truth at each node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import NamedTuple
+
+from matchwood.language.evaluation import Hierarchies, Operator, Truth, truth_of
+from matchwood.language.events import Event
+from matchwood.language.printing import outline, to_text
+from matchwood.language.tree import Node, Not, fold
+
+WORDS: dict[Truth, str] = {True: "true", False: "false", None: "undefined"}
+_SHOWN = 60
+
+
+class Line(NamedTuple):
+    """One node of an explanation."""
+
+    truth: Truth
+    branch: str  # the lines that lead to the node
+    text: str
+    seen: dict[str, object]  # the values of the attributes that a predicate names
+
+
+class Explanation:
+    """A rule and an event, node by node; `print` it, or read `truth` and `lines`."""
+
+    def __init__(self, truth: Truth, lines: list[Line]) -> None:
+        self.truth = truth
+        self.lines = lines
+
+    def __str__(self) -> str:
+        width = max(len(line.branch) + len(line.text) for line in self.lines)
+        rows = []
+        for line in self.lines:
+            drawn = (line.branch + line.text).ljust(min(width, _SHOWN))
+            seen = ", ".join(f"{name}: {_shown(value)}" for name, value in line.seen.items())
+            rows.append(f"{WORDS[line.truth]:9}  {drawn}  {seen}".rstrip())
+        return "\n".join(rows)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
+
+    def to_json(self) -> dict[str, object]:
+        """For machines: the truth, and every node with its depth in the tree."""
+        nodes = [
+            {
+                "truth": WORDS[line.truth],
+                "depth": len(line.branch) // 3,
+                "node": line.text,
+                "seen": {name: _shown(value) for name, value in line.seen.items()},
+            }
+            for line in self.lines
+        ]
+        return {"truth": WORDS[self.truth], "nodes": nodes}
+
+
+def _shown(value: object) -> str:
+    if value is _MISSING:
+        return "missing"
+    text = "null" if value is None else repr(value)
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+
+
+class _Missing:
+    pass
+
+
+_MISSING = _Missing()
+
+
+def explain(
+    tree: Node,
+    event: Mapping[str, object] | Event,
+    *,
+    operators: Mapping[str, Operator] | None = None,
+    schema: Hierarchies | None = None,
+) -> Explanation:
+    """The tree with true, false or undefined at each node, and the values seen.
+
+    >>> from matchwood.language import parse
+    >>> print(explain(parse("age >= 18 and not blocked"), {"age": 20}))
+    undefined  and
+    true       ├─ age >= 18   age: 20
+    undefined  └─ not
+    undefined     └─ blocked  blocked: missing
+    """
+    seen = event if isinstance(event, Event) else Event(event)
+    of_node = truth_of(seen, operators or {}, schema)
+    truths: dict[int, Truth] = {}
+
+    def noted(node: Node, operands: Sequence[Truth]) -> Truth:
+        truths[id(node)] = truth = of_node(node, operands)
+        return truth
+
+    fold(tree, noted)
+    lines = []
+    for branch, node in outline(tree):
+        values = {name: seen.raw.get(name, _MISSING) for name in getattr(node, "attributes", ())}
+        lines.append(Line(truths[id(node)], branch, _label(node), values))
+    return Explanation(lines[0].truth, lines)
+
+
+def _label(node: Node) -> str:
+    if not node.operands:
+        return to_text(node)
+    return "not" if isinstance(node, Not) else type(node).word  # type: ignore[attr-defined,no-any-return]
