@@ -1,0 +1,69 @@
+# Every target sets up what it needs by itself; `make` alone lists them.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+VENV := .venv
+PYTHON_BIN := $(VENV)/bin/python
+EXTRAS := dev,spark,service,bench
+# Build tools are pinned like the rest, so the package is built with these and not in isolation.
+BUILD_TOOLS := hatchling editables
+JOBS ?= 2
+BENCHES := matchwood.bench.parser
+
+# Named after what was installed: as long as these files say the same, nothing is installed again.
+STAMP := $(VENV)/installed-$(shell cat pyproject.toml constraints.txt | sha256sum | cut -c1-16)
+
+# Before anything that starts Spark: its Java, and the Python of its workers.
+export PYSPARK_PYTHON := $(CURDIR)/$(PYTHON_BIN)
+USE_JAVA := JAVA_HOME="$$(scripts/java-home.sh)"; export JAVA_HOME
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' Makefile
+
+.PHONY: demo
+demo: $(STAMP) ## show matchwood at its main job
+	@$(USE_JAVA); $(PYTHON_BIN) examples/demo.py
+
+.PHONY: test
+test: lint ## everything that must pass: lint, strict types, the whole test suite
+	@$(USE_JAVA); $(PYTHON_BIN) -m pytest -n $(JOBS) --dist loadgroup
+
+.PHONY: quick
+quick: $(STAMP) ## the tests that take under a minute together, without Spark
+	@$(PYTHON_BIN) -m pytest -n $(JOBS) -m "not slow and not spark"
+
+.PHONY: lint
+lint: $(STAMP) ## lint, format and strict types
+	@$(PYTHON_BIN) -m ruff check
+	@$(PYTHON_BIN) -m ruff format --check
+	@$(PYTHON_BIN) -m mypy --strict
+
+.PHONY: bench
+bench: $(STAMP) ## run the benchmarks: each prints a table and a JSON line
+	@for program in $(BENCHES); do $(PYTHON_BIN) -m $$program; done
+
+.PHONY: docs
+docs: $(STAMP) ## build the documentation into site/
+	@$(PYTHON_BIN) -m mkdocs build --strict --quiet
+	@echo "site/index.html"
+
+.PHONY: constraints
+constraints: ## renew constraints.txt: the newest versions that install together
+	@scripts/constraints.sh '$(EXTRAS)' $(BUILD_TOOLS)
+
+.PHONY: clean
+clean: ## remove all that the other targets made
+	@rm -rf $(VENV) site dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis spark-warehouse metastore_db derby.log
+	@find src tests examples scripts -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+$(STAMP):
+	@scripts/venv.sh $(VENV)
+	@echo "installing matchwood and its tools into $(VENV): a minute or two, this once"
+	@$(PYTHON_BIN) -m pip install --quiet --disable-pip-version-check -c constraints.txt $(BUILD_TOOLS)
+	@$(PYTHON_BIN) -m pip install --quiet --disable-pip-version-check -c constraints.txt \
+		--no-build-isolation -e '.[$(EXTRAS)]'
+	@rm -f $(VENV)/installed-*
+	@touch $@
