@@ -11,7 +11,7 @@ from decimal import Decimal
 from matchwood.language.errors import RuleError
 from matchwood.language.values import Literal
 
-MAX_TERMS = 1_000
+MAX_TERMS = 200  # nested as JSON they stay within what JSON readers take
 BINDING = {"+": 1, "-": 1, "*": 2, "/": 2}
 
 
@@ -45,8 +45,13 @@ class Sum:
     def __post_init__(self) -> None:
         if len(self.postfix) > 2 * MAX_TERMS:
             raise RuleError(f"a sum has at most {MAX_TERMS:,} terms")
-        if not any(isinstance(term, Variable) for term in self.postfix):
-            raise RuleError("a sum stands only where variables are compared")
+
+
+def has_variable(side: object) -> bool:
+    """Whether a side of a comparison is a variable, or a sum with one in it."""
+    if isinstance(side, Sum):
+        return any(isinstance(term, Variable) for term in side.postfix)
+    return isinstance(side, Variable)
 
 
 Side = Attribute | Variable | Sum | Literal
@@ -65,15 +70,3 @@ def _postfix(side: Side) -> tuple[Term, ...]:
     ):
         return (side,)
     raise RuleError("a sum is made of numbers and variables")
-
-
-def tree_of(postfix: tuple[Term, ...]) -> object:
-    """A sum as nested (op, left, right); bounded by MAX_TERMS."""
-    stack: list[object] = []
-    for term in postfix:
-        if isinstance(term, str):
-            right, left = stack.pop(), stack.pop()
-            stack.append((term, left, right))
-        else:
-            stack.append(term)
-    return stack[0]

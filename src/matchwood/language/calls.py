@@ -46,9 +46,7 @@ def network(text: str) -> Network:
             meant = ipaddress.ip_network(text, strict=False)
         except ValueError:
             raise RuleError(f"in_network takes a network like '10.0.0.0/8': {error}") from None
-        raise RuleError(
-            f"{text!r} has host bits set: write '{meant}' for the network"
-        ) from None
+        raise RuleError(f"{text!r} has host bits set: write '{meant}' for the network") from None
 
 
 def address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

@@ -114,4 +114,8 @@ class EventError(ValueError):
         self.attribute = attribute
 
     def __str__(self) -> str:
-        return self.reason if self.attribute is None else f"attribute {self.attribute!r}: {self.reason}"
+        return (
+            self.reason
+            if self.attribute is None
+            else f"attribute {self.attribute!r}: {self.reason}"
+        )

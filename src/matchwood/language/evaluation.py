@@ -154,7 +154,9 @@ def positive_form(node: Comparison | Between | In | Like, value: Value) -> Truth
         case In():
             return found in node.values
         case Like():
-            return {"like": like, "ilike": ilike, "rlike": rlike}[node.kind](str(found), node.pattern)
+            return {"like": like, "ilike": ilike, "rlike": rlike}[node.kind](
+                str(found), node.pattern
+            )
 
 
 def as_family(value: Value, family: Family) -> Literal | None:

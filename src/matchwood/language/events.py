@@ -62,7 +62,9 @@ def attributes_of(event: object) -> dict[str, object]:
     return attributes
 
 
-def _collect(event: Mapping[object, object], prefix: str, into: dict[str, object], depth: int) -> None:
+def _collect(
+    event: Mapping[object, object], prefix: str, into: dict[str, object], depth: int
+) -> None:
     if depth > MAX_DEPTH:
         raise EventError(f"objects and lists nest at most {MAX_DEPTH} deep", prefix[:60])
     for key, value in event.items():

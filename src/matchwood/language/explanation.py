@@ -108,4 +108,4 @@ def explain(
 def _label(node: Node) -> str:
     if not node.operands:
         return to_text(node)
-    return "not" if isinstance(node, Not) else type(node).word  # type: ignore[attr-defined,no-any-return]
+    return "not" if isinstance(node, Not) else type(node).word  # type: ignore[attr-defined]

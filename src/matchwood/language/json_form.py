@@ -6,16 +6,21 @@ An error's place is found from its path: the text is walked once more, value by 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
-from matchwood.language.arithmetic import BINDING, Attribute, Side, Sum, Variable, join, tree_of
+from matchwood.language.arithmetic import BINDING, MAX_TERMS, Attribute, Side, Sum, Variable
 from matchwood.language.errors import RuleError
-from matchwood.language.text import check_size
+from matchwood.language.json_place import Path, locate
+from matchwood.language.text import MAX_TEXT, check_size
+from matchwood.language.tokens import NUMBER
 from matchwood.language.tree import (
     COMPARISONS,
     MAX_LEVELS,
+    MAX_NODES,
     And,
     AttributeComparison,
     Between,
@@ -33,7 +38,16 @@ from matchwood.language.tree import (
     Xor,
     fold,
 )
-from matchwood.language.values import Literal, Time, read_number, read_time, spell_number
+from matchwood.language.values import (
+    MAX_DIGITS,
+    Literal,
+    Time,
+    literal,
+    negative,
+    read_number,
+    read_time,
+    spell_number,
+)
 
 _OPERATORS: dict[str, type[And | Or | Xor | Xnor]] = {
     "and": And,
@@ -41,9 +55,8 @@ _OPERATORS: dict[str, type[And | Or | Xor | Xnor]] = {
     "xor": Xor,
     "xnor": Xnor,
 }
-_MAX_DEPTH = 5 * MAX_LEVELS
-
-Path = tuple[str | int, ...]
+# Between two levels of parentheses an or, an xnor, an xor and an and, each a word and a place.
+_MAX_DEPTH = 8 * (MAX_LEVELS + 1)
 
 
 # To JSON
@@ -90,14 +103,16 @@ def _node_to_json(node: Node, operands: Sequence[Any]) -> Any:
     raise AssertionError(type(node))
 
 
-def _literal_to_json(literal: Literal) -> Any:
-    if isinstance(literal, Time):
-        text = str(literal)
+def _literal_to_json(value: Literal) -> Any:
+    if isinstance(value, Time):
+        text = str(value)
         return {"date": text} if len(text) == 10 else {"timestamp": text}
-    if isinstance(literal, Decimal):
-        near = float(literal)
-        return near if Decimal(repr(near)) == literal else {"number": spell_number(literal)}
-    return literal
+    if isinstance(value, int) and abs(value) >= 10**MAX_DIGITS:
+        return {"number": spell_number(value)}
+    if isinstance(value, Decimal):
+        near = float(value)
+        return near if Decimal(repr(near)) == value else {"number": spell_number(value)}
+    return value
 
 
 def _side_to_json(side: Side) -> Any:
@@ -106,14 +121,19 @@ def _side_to_json(side: Side) -> Any:
     if isinstance(side, Variable):
         return {"var": side.name}
     if isinstance(side, Sum):
-        return _sum_to_json(tree_of(side.postfix))
+        return _sum_to_json(side)
     return _literal_to_json(side)
 
 
-def _sum_to_json(term: Any) -> Any:
-    if isinstance(term, tuple):
-        return {term[0]: [_sum_to_json(term[1]), _sum_to_json(term[2])]}
-    return _side_to_json(term)
+def _sum_to_json(sum_: Sum) -> Any:
+    stack: list[Any] = []
+    for term in sum_.postfix:
+        if isinstance(term, str):
+            right, left = stack.pop(), stack.pop()
+            stack.append({term: [left, right]})
+        else:
+            stack.append(_side_to_json(term))
+    return stack[0]
 
 
 # From JSON
@@ -135,8 +155,9 @@ def from_json(rule: object) -> Node:
         return _build(value)
     except _Refused as refused:
         path = "$" + "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in refused.path)
+        path = path.encode(errors="backslashreplace").decode()
         shown = text if text is not None else _dumps(value)
-        place = _locate(shown, refused.path)
+        place = locate(shown, refused.path)
         raise RuleError(refused.reason, text=shown, position=place, path=path) from None
 
 
@@ -149,40 +170,48 @@ def _loads(text: str) -> Any:
             f"the JSON cannot be read: {error.msg}", text=text, position=error.pos
         ) from None
     except RecursionError:
-        reason = f"a rule has at most {MAX_LEVELS} levels of parentheses and 'not's"
-        raise RuleError(reason, text=text, position=0) from None
+        raise RuleError("the JSON nests too deeply to be read", text=text, position=0) from None
     except RuleError as error:
         raise error.at(text, 0) from None
 
 
 def _json_number(text: str) -> int | Decimal:
-    return -read_number(text[1:]) if text.startswith("-") else read_number(text)
+    return negative(read_number(text[1:])) if text.startswith("-") else read_number(text)
 
 
 def _dumps(value: object) -> str:
+    """The text to show an error in, '' where there is none: the value may be anything."""
+    pieces: list[str] = []
+    size = 0
     try:
-        return json.dumps(value, default=str, ensure_ascii=False)
+        for piece in json.JSONEncoder(ensure_ascii=False).iterencode(value):
+            pieces.append(piece)
+            size += len(piece)
+            if size > MAX_TEXT:
+                return ""
     except (RecursionError, TypeError, ValueError):
         return ""
+    return "".join(pieces)
 
 
 def _build(value: object) -> Node:
     """Operators with a stack of our own, so that deep input cannot break it."""
     results: list[Node] = []
-    todo: list[tuple[object, Path, int]] = [(value, (), -1)]
+    # An item, the path of what holds it, its place there, how many operands are ready (-1: new).
+    todo: list[tuple[object, Path, Path, int]] = [(value, (), (), -1)]
     nodes = 0
     while todo:
-        item, path, ready = todo.pop()
+        item, above, place, ready = todo.pop()
+        path = (*above, *place)
         if ready >= 0:
             operands = results[len(results) - ready :]
             del results[len(results) - ready :]
             word = next(iter(item))  # type: ignore[call-overload]
-            made: Callable[[], Node] = (
-                (lambda: Not(operands[0])) if word == "not" else lambda: _OPERATORS[word](operands)
-            )
-            results.append(_checked(made, path))
+            results.append(_checked(partial(_operator, word, operands), path))
             continue
         nodes += 1
+        if nodes > MAX_NODES:
+            raise _Refused(f"a rule has at most {MAX_NODES:,} nodes", ())
         inner = _operands(item, path)
         if inner is None:
             results.append(_leaf(item, path))
@@ -191,14 +220,15 @@ def _build(value: object) -> Node:
             raise _Refused(
                 f"a rule has at most {MAX_LEVELS} levels of parentheses and 'not's", path
             )
-        todo.append((item, path, len(inner)))
+        todo.append((item, path, (), len(inner)))
         word = next(iter(item))  # type: ignore[call-overload]
-        many = word != "not"
-        todo.extend(
-            (operand, (*path, word, place) if many else (*path, word), -1)
-            for place, operand in reversed(list(enumerate(inner)))
-        )
+        for index in range(len(inner) - 1, -1, -1):
+            todo.append((inner[index], path, ("not",) if word == "not" else (word, index), -1))
     return results[0]
+
+
+def _operator(word: str, operands: Sequence[Node]) -> Node:
+    return Not(operands[0]) if word == "not" else _OPERATORS[word](operands)
 
 
 def _operands(item: object, path: Path) -> list[object] | None:
@@ -249,7 +279,7 @@ def _leaf(item: object, path: Path) -> Node:
     if "attr" in item:
         return _predicate(item, path)
     words = "'attr', 'call', 'left', 'and', 'or', 'not', 'xor' or 'xnor'"
-    found = ", ".join(repr(str(key)[:40]) for key in list(item)[:5]) or "no key"
+    found = ", ".join(_kind(key) for key in list(item)[:5]) or "no key"
     raise _Refused(f"expected an object with {words}, found {found}", path)
 
 
@@ -297,7 +327,8 @@ def _keys(item: dict[Any, Any], wanted: tuple[str, ...], path: Path) -> None:
     for key in item:
         if key not in wanted:
             names = ", ".join(f"'{name}'" for name in wanted)
-            raise _Refused(f"expected {names} and no more, found {str(key)[:40]!r}", (*path, key))
+            place = (*path, key) if isinstance(key, str) else path
+            raise _Refused(f"expected {names} and no more, found {_kind(key)}", place)
 
 
 def _string(item: dict[Any, Any], key: str, path: Path) -> str:
@@ -324,13 +355,12 @@ def _literal(value: object, path: Path) -> Any:
 
 def _spelled(kind: str, text: str, path: Path) -> Literal:
     if kind == "number":
-        digits = text.removeprefix("-")
-        if not digits.replace(".", "0", 1).replace("e-", "0", 1).replace("e", "0", 1).isdecimal():
+        if not re.fullmatch(rf"-?+{NUMBER}", text):
             raise _Refused(f"expected a number, found {text[:40]!r}", path)
         try:
             return _json_number(text)
-        except (RuleError, ArithmeticError, ValueError) as error:
-            raise _Refused(str(error) or "expected a number", path) from None
+        except RuleError as error:
+            raise _Refused(error.reason, path) from None
     time = read_time(text)
     if time is None or (kind == "date" and len(text) > 10):
         raise _Refused(f"expected a {kind} in ISO 8601, found {text[:40]!r}", path)
@@ -339,22 +369,46 @@ def _spelled(kind: str, text: str, path: Path) -> Literal:
 
 def _side(value: object, path: Path) -> Any:
     if isinstance(value, dict) and len(value) == 1:
-        key, inner = next(iter(value.items()))
+        key = next(iter(value))
         if key in ("attr", "var"):
             name = _string(value, key, path)
             try:
                 return Attribute(name) if key == "attr" else Variable(name)
             except RuleError as error:
                 raise _Refused(error.reason, path) from None
-        if key in BINDING and isinstance(inner, list | tuple) and len(inner) == 2:
-            if len(path) > 2 * MAX_LEVELS:
-                raise _Refused(f"a sum has at most {MAX_LEVELS} levels", path)
-            left, right = (_side(side, (*path, key, i)) for i, side in enumerate(inner))
-            try:
-                return join(left, key, right)
-            except RuleError as error:
-                raise _Refused(error.reason, path) from None
+        if key in BINDING:
+            return _sum(value, path)
     return _literal(value, path)
+
+
+def _sum(value: dict[Any, Any], path: Path) -> Sum:
+    """Operators first and from the right, which reversed is postfix."""
+    terms: list[Any] = []
+    todo: list[tuple[object, Path]] = [(value, path)]
+    while todo:
+        item, place = todo.pop()
+        key = next(iter(item)) if isinstance(item, dict) and len(item) == 1 else None
+        if key not in BINDING:
+            term = _side(item, place)
+            if isinstance(term, bool) or not isinstance(term, int | float | Decimal | Variable):
+                raise _Refused("a sum is made of numbers and variables", place)
+            terms.append(_number(term, place))
+        else:
+            inner = item[key]  # type: ignore[index]
+            if not isinstance(inner, list | tuple) or len(inner) != 2:
+                raise _Refused(f"'{key}' takes a list of two, found {_kind(inner)}", place)
+            terms.append(key)
+            todo.extend((side, (*place, key, i)) for i, side in enumerate(inner))
+        if len(terms) > 2 * MAX_TERMS:
+            raise _Refused(f"a sum has at most {MAX_TERMS:,} terms", path)
+    return Sum(tuple(reversed(terms)))
+
+
+def _number(term: object, path: Path) -> object:
+    try:
+        return term if isinstance(term, Variable) else literal(term)
+    except RuleError as error:
+        raise _Refused(error.reason, path) from None
 
 
 def _kind(value: object) -> str:
@@ -362,38 +416,8 @@ def _kind(value: object) -> str:
         return "an object"
     if isinstance(value, list | tuple):
         return "a list"
-    return "null" if value is None else f"{value!r}"[:40]
-
-
-def _locate(text: str, path: Path) -> int:
-    """Where in JSON text the value at `path` starts."""
-    decoder = json.JSONDecoder()
-    space = " \t\n\r"
-
-    def skip(at: int) -> int:
-        while at < len(text) and text[at] in space + ",:":
-            at += 1
-        return at
-
-    position = skip(0)
-    try:
-        for part in path:
-            at = skip(position + 1)
-            if isinstance(part, int):
-                for _ in range(part):
-                    at = skip(decoder.raw_decode(text, at)[1])
-            else:
-                found = -1
-                while text[at] != "}":
-                    key, end = decoder.raw_decode(text, at)
-                    at = skip(end)
-                    if key == part:
-                        found = at
-                    at = skip(decoder.raw_decode(text, at)[1])
-                if found < 0:
-                    return position
-                at = found
-            position = at
-    except (ValueError, IndexError, RecursionError):
-        return 0
-    return position
+    if isinstance(value, str):
+        return repr(value[:40])
+    if isinstance(value, bool | float) or (isinstance(value, int) and abs(value) < 10**40):
+        return str(value).lower()
+    return "null" if value is None else f"a value of type {type(value).__name__}"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from matchwood.language.arithmetic import BINDING, Attribute, Side, Sum, Variable
-from matchwood.language.text import KEYWORDS
+from matchwood.language.tokens import KEYWORDS
 from matchwood.language.tree import (
     AttributeComparison,
     Between,
@@ -48,10 +48,11 @@ def _layout(node: Node) -> list[str | Node]:
         return ["not (", inner, ")"] if inner.binding < Not.binding else ["not ", inner]
     layout: list[str | Node] = []
     word = f" {type(node).word} "  # type: ignore[attr-defined]
+    chain = in_parity_chain(node, node.operands)
     for place, operand in enumerate(node.operands):
         if place:
             layout.append(word)
-        free = operand.binding > node.binding or (place == 0 and in_parity_chain(node, operand))
+        free = operand.binding > node.binding or (chain and place == 0)
         layout.extend([operand] if free else ["(", operand, ")"])
     return layout
 
@@ -143,8 +144,10 @@ def outline(tree: Node) -> Sequence[tuple[str, Node]]:
         for place in range(last, -1, -1):
             end = place == last
             todo.append(
-                (below + ("└─ " if end else "├─ "), below + ("   " if end else "│  "), node.operands[place])
+                (
+                    below + ("└─ " if end else "├─ "),
+                    below + ("   " if end else "│  "),
+                    node.operands[place],
+                )
             )
     return lines
-
-

@@ -2,17 +2,29 @@
 
 One pass with regular expressions: `_OPERAND` reads a whole simple predicate, which is interned
 by its text (the predicates of a large set repeat), and `_CONNECTIVE` what stands between two;
-`_TOKEN` reads one token where those do not fit. `and`, `or`, `xor`, `not` and parentheses are kept on a stack of our own, so depth
-costs nothing, and every quantifier that could backtrack is possessive, so time is linear.
+tokens are read one by one where those do not fit. `and`, `or`, `xor`, `not` and parentheses are
+kept on a stack of our own, so depth costs nothing, and every quantifier that could backtrack is
+possessive, so time is linear.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import Any
 
-from matchwood.language.arithmetic import BINDING, Attribute, Side, Sum, Variable
+from matchwood.language.arithmetic import Attribute, Side, Sum, Variable
 from matchwood.language.errors import RuleError
+from matchwood.language.operands import Operands
+from matchwood.language.tokens import (
+    COMPARE,
+    NUMBER,
+    PATH,
+    SPACE,
+    STRING,
+    Token,
+    reserved,
+    unquote,
+)
 from matchwood.language.tree import (
     FLIPPED,
     MAX_LEVELS,
@@ -29,44 +41,29 @@ from matchwood.language.tree import (
     Not,
     Or,
     VariableComparison,
-    Xnor,
-    Xor,
+    parity_chain,
 )
-from matchwood.language.values import Literal, Time, family_of, holds, is_text, read_number, read_time
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from matchwood.language.values import Literal, family_of, holds, is_text
 
 MAX_TEXT = 1 << 20  # bytes of UTF-8
 _MAX_INTERNED = 1 << 18
+_MAX_INTERNED_TEXT = 200  # longer predicates hardly repeat, and would fill the memory
 
-KEYWORDS = frozenset(
-    "and or xor xnor not between in like ilike rlike is null true false".split()
-)
+_SIMPLE = rf"(?:-?+{NUMBER}|{STRING})"  # a literal of a simple predicate
 
-_SPACE = r"(?:\s|--[^\n]*+)*+"
-_NAME = r"[^\W\d]\w*+"
-_PATH = rf"{_NAME}(?:\s*+\.\s*+{_NAME})*+"
-_NUMBER = r"(?:[0-9]++(?:\.[0-9]*+)?+|\.[0-9]++)(?:[eE][+-]?+[0-9]++)?+"
-_STRING = r"'(?:[^']|'')*+'"
-_SIMPLE = rf"(?:-?+{_NUMBER}|{_STRING})"  # a literal of a simple predicate
-_COMPARE = r"(?:<=|>=|<>|!=|==|=|<|>)"
-
-_SUM_AHEAD = rf"{_SPACE}[\s(+-]*+[?0-9.]"
+_SUM_AHEAD = rf"{SPACE}[\s(+-]*+[?0-9.]"
 _OPERAND = re.compile(
-    rf"{_SPACE}(?:({_PATH}\s*+(?:{_COMPARE}\s*+{_SIMPLE}"
+    rf"{SPACE}(?:({PATH}\s*+(?:{COMPARE}\s*+{_SIMPLE}"
     rf"|(?:(?:not|NOT)\s++)?+(?:in|IN)\s*+\(\s*+{_SIMPLE}(?:\s*+,\s*+{_SIMPLE})*+\s*+\)"
     rf"|(?:(?:not|NOT)\s++)?+(?:between\s++{_SIMPLE}\s++and|BETWEEN\s++{_SIMPLE}\s++AND)\s++{_SIMPLE}))"
-    r"(?=\s*+(?:\)|$|(?:and|or|xor|xnor|AND|OR)\b))"
+    r"(?!\w)(?=\s*+(?:\)|$|(?:and|or|xor|xnor|AND|OR)\b))"
     rf"|(\((?!{_SUM_AHEAD})))"
 )
-_CONNECTIVE = re.compile(rf"{_SPACE}(\w++|\)|\Z|)")
-_TOKEN = re.compile(
-    rf"{_SPACE}(?:(?P<name>{_PATH})|(?P<number>{_NUMBER})|(?P<string>{_STRING})"
-    rf"|(?P<quoted>`(?:[^`]|``)*+`)|(?P<variable>\?{_NAME})"
-    rf"|(?P<symbol>{_COMPARE}|[(),+\-*/])|(?P<end>\Z)|(?P<other>.))",
-    re.DOTALL,
-)
+_CONNECTIVE = re.compile(rf"{SPACE}(\w++|\)|\Z|)")
+
+_CONNECTIVES = frozenset(("and", "or", "xor", "xnor", ")"))
+_COMPARISON_SYMBOLS = frozenset(("=", "==", "!=", "<>", "<", "<=", ">", ">="))
+_AFTER_ATTRIBUTE = frozenset(("is", "not", "between", "in", "like", "ilike", "rlike"))
 
 _interned: dict[str, Node] = {}
 
@@ -81,6 +78,7 @@ def parse(rule: object) -> Node:
     """
     if isinstance(rule, str):
         if not rule.lstrip().startswith("{"):
+            check_size(rule)
             return _Parser(rule).rule()
     elif isinstance(rule, Node):
         return rule
@@ -91,9 +89,16 @@ def parse(rule: object) -> Node:
     return from_json(rule)
 
 
+def parse_canonical(text: str) -> Node:
+    """The tree of `str(tree)`, which may be longer than a rule that a user writes."""
+    return _Parser(text).rule()
+
+
 def check_size(text: str) -> None:
     """Refuse text over the limit, or that is not valid Unicode."""
-    if len(text) > MAX_TEXT or (len(text) > MAX_TEXT // 4 and len(text.encode(errors="replace")) > MAX_TEXT):
+    if len(text) > MAX_TEXT or (
+        len(text) > MAX_TEXT // 4 and len(text.encode(errors="replace")) > MAX_TEXT
+    ):
         raise RuleError(f"a rule has at most {MAX_TEXT:,} bytes of text", text="", position=0)
     if not is_text(text):
         at = next(i for i, c in enumerate(text) if "\ud800" <= c <= "\udfff")
@@ -104,23 +109,16 @@ def check_size(text: str) -> None:
         )
 
 
-class _Token(NamedTuple):
-    kind: str
-    text: str
-    start: int
-    end: int
-
-
 class _Chain:
     """An open parenthesis: the operands read so far, by how tightly they bind."""
 
-    __slots__ = ("ands", "nots", "ors", "parity", "parity_kind", "start")
+    __slots__ = ("ands", "nots", "ors", "parity", "start", "xnors")
 
     def __init__(self, start: int) -> None:
         self.start = start
         self.ors: list[Node] = []
         self.parity: list[Node] = []
-        self.parity_kind: type[Xor | Xnor] | None = None
+        self.xnors = 0  # of the connectives between the operands of `parity`
         self.ands: list[Node] = []
         self.nots = 0
 
@@ -131,32 +129,18 @@ class _Chain:
 
     def close_parity(self) -> Node:
         last = self.close_and()
-        kind = self.parity_kind
-        if kind is None:
+        if not self.parity:
             return last
-        operands = [*self.parity, last]
-        self.parity, self.parity_kind = [], None
-        return kind(operands)
-
-    def add_parity(self, kind: type[Xor | Xnor]) -> None:
-        if self.parity_kind is None or self.parity_kind is kind:
-            self.parity.append(self.close_and())
-        else:
-            self.parity = [self.close_parity()]
-        self.parity_kind = kind
+        operands, xnors = [*self.parity, last], self.xnors
+        self.parity, self.xnors = [], 0
+        return parity_chain(operands, xnors)
 
     def close(self) -> Node:
         last = self.close_parity()
         return Or([*self.ors, last]) if self.ors else last
 
 
-class _Parser:
-    def __init__(self, text: str) -> None:
-        check_size(text)
-        self.text = text
-        self.position = 0
-        self.groups: set[int] = set()  # positions of `(` that are known not to open a sum
-
+class _Parser(Operands):
     def rule(self) -> Node:
         try:
             return self._rule()
@@ -190,7 +174,12 @@ class _Parser:
                         chain.nots += 1
                     continue
                 node = self.primary()
-                if simple is not None and match is not None and match.end() == self.position:
+                if (
+                    simple is not None
+                    and len(simple) <= _MAX_INTERNED_TEXT
+                    and match is not None
+                    and match.end() == self.position
+                ):
                     if len(_interned) >= _MAX_INTERNED:
                         _interned.clear()
                     _interned[simple] = node
@@ -208,7 +197,8 @@ class _Parser:
                     chain.ors.append(chain.close_parity())
                     break
                 if word == "xor" or word == "xnor":
-                    chain.add_parity(Xor if word == "xor" else Xnor)
+                    chain.parity.append(chain.close_and())
+                    chain.xnors += word == "xnor"
                     break
                 node = chain.close()
                 if not word:
@@ -256,73 +246,6 @@ class _Parser:
         self.position = token.end
         return "("
 
-    # Tokens
-
-    def peek(self) -> _Token:
-        match = _TOKEN.match(self.text, self.position)
-        assert match is not None and match.lastgroup is not None
-        kind = match.lastgroup
-        return _Token(kind, match[kind], match.start(kind), match.end(kind))
-
-    def take(self) -> _Token:
-        match = _TOKEN.match(self.text, self.position)
-        assert match is not None and match.lastgroup is not None
-        kind = match.lastgroup
-        token = _Token(kind, match[kind], match.start(kind), match.end(kind))
-        self.position = token.end
-        return token
-
-    def next_is(self, *words: str) -> bool:
-        """Take the next token if it is one of these keywords or symbols."""
-        token = self.peek()
-        if token.kind in ("name", "symbol") and token.text.lower() in words:
-            self.position = token.end
-            return True
-        return False
-
-    def expect(self, *words: str) -> _Token:
-        token = self.take()
-        if token.kind not in ("name", "symbol") or token.text.lower() not in words:
-            self.fail(" or ".join(f"'{word}'" for word in words), token)
-        return token
-
-    def fail(self, expected: str, token: _Token) -> NoReturn:
-        found = self.describe(token)
-        raise RuleError(
-            f"expected {expected}, found {found}",
-            text=self.text,
-            position=token.start,
-            found=found,
-            expected=expected,
-        )
-
-    def refuse(self, reason: str, position: int) -> NoReturn:
-        raise RuleError(reason, text=self.text, position=position)
-
-    def place(self, position: int) -> str:
-        line = self.text.count("\n", 0, position) + 1
-        column = position - self.text.rfind("\n", 0, position)
-        return f"at column {column}" if line == 1 else f"at line {line}, column {column}"
-
-    def describe(self, token: _Token) -> str:
-        if token.kind == "end":
-            return "the end of the rule"
-        if token.kind == "other":
-            if token.text == '"':
-                self.refuse(
-                    'double quotes are not used: write a string in single quotes (\'text\') '
-                    "and a name in backquotes (`name`)",
-                    token.start,
-                )
-            if token.text in "'`":
-                what = "string" if token.text == "'" else "name"
-                self.refuse(f"this {what} is not closed: expected {token.text} at its end", token.start)
-            return f"the character {token.text!r}"
-        shown = token.text if len(token.text) <= 40 else token.text[:39] + "…"
-        if token.kind == "name" and token.text.lower() in KEYWORDS:
-            return f"the keyword '{shown}'"
-        return f"'{shown}'" if token.kind == "symbol" else f"{token.kind} {shown}"
-
     # Predicates
 
     def primary(self) -> Node:
@@ -330,8 +253,8 @@ class _Parser:
         word = token.text.lower()
         if token.kind == "quoted":
             self.position = token.end
-            return self.after_attribute(token.text[1:-1].replace("``", "`"), token)
-        if token.kind == "name" and word not in KEYWORDS and not self.time_ahead(token):
+            return self.after_attribute(unquote(token.text), token)
+        if token.kind == "name" and not reserved(word) and not self.time_ahead(token):
             self.position = token.end
             name = "".join(token.text.split()) if not token.text.isidentifier() else token.text
             after = self.peek()
@@ -348,7 +271,7 @@ class _Parser:
             self.fail("a comparison after a literal", after)
         return self.compared(left, token)
 
-    def after_attribute(self, name: str, at: _Token) -> Node:
+    def after_attribute(self, name: str, at: Token) -> Node:
         token = self.peek()
         word = token.text.lower()
         if token.kind == "symbol" and token.text in _COMPARISON_SYMBOLS:
@@ -373,7 +296,7 @@ class _Parser:
         pattern = self.take()
         if pattern.kind != "string":
             self.fail(f"a pattern in single quotes after '{word}'", pattern)
-        return self.checked(pattern.start, Like, name, word, _unquote(pattern.text), negated)
+        return self.checked(pattern.start, Like, name, word, unquote(pattern.text), negated)
 
     def in_list(self, name: str, negated: bool) -> Node:
         self.expect("(")
@@ -393,7 +316,7 @@ class _Parser:
         except RuleError as error:
             raise error.at(self.text, position) from None
 
-    def compared(self, left: Side, at: _Token) -> Node:
+    def compared(self, left: Side, at: Token) -> Node:
         op = {"==": "=", "<>": "!="}.get(symbol := self.take().text, symbol)
         start = self.peek().start
         right = self.operand()
@@ -413,82 +336,7 @@ class _Parser:
             )
         return Constant(holds(left, op, right))
 
-    def operand(self) -> Side:
-        """An attribute, a literal, or a sum."""
-        token = self.peek()
-        if token.kind == "quoted":
-            self.position = token.end
-            return Attribute(token.text[1:-1].replace("``", "`"))
-        word = token.text.lower()
-        if token.kind == "name" and not self.time_ahead(token) and word not in ("true", "false"):
-            if word in KEYWORDS:
-                if word == "null":
-                    self.refuse("null stands only after 'is': write 'is null'", token.start)
-                self.fail("an attribute or a literal", token)
-            self.position = token.end
-            return Attribute("".join(token.text.split()))
-        if token.kind in ("name", "string"):
-            return self.literal()[0]
-        if token.kind in ("number", "variable") or token.text in ("(", "-", "+"):
-            result = self.sum()
-            if result is not None:
-                return result
-        self.fail("an attribute or a literal", self.take())
-
-    def time_ahead(self, token: _Token) -> bool:
-        if token.text.lower() not in ("date", "timestamp"):
-            return False
-        after = _TOKEN.match(self.text, token.end)
-        return after is not None and after.lastgroup == "string"
-
-    def literal(self) -> tuple[Literal, int]:
-        """A literal and its place."""
-        token = self.take()
-        word = token.text.lower()
-        start = token.start
-        if token.kind == "string":
-            return _unquote(token.text), start
-        if token.kind == "name" and word in ("true", "false"):
-            return word == "true", start
-        if token.kind == "name" and word in ("date", "timestamp"):
-            quoted = self.take()
-            if quoted.kind == "string":
-                return self.time(word, quoted), start
-        if token.kind == "symbol" and word in ("-", "+"):
-            number = self.take()
-            if number.kind == "number":
-                return self.number(number) * (-1 if word == "-" else 1), start
-        if token.kind == "number":
-            return self.number(token), start
-        if word == "null":
-            self.refuse("null stands only after 'is': write 'is null'", start)
-        self.fail("a literal", token)
-
-    def number(self, token: _Token) -> Any:
-        after = self.text[token.end : token.end + 1]
-        if after and (after.isalnum() or after in "_."):
-            self.refuse(
-                f"expected a number, found {token.text + after!r}: "
-                "a name does not start with a digit (use backquotes)",
-                token.start,
-            )
-        try:
-            return read_number(token.text)
-        except RuleError as error:
-            raise error.at(self.text, token.start) from None
-
-    def time(self, word: str, token: _Token) -> Time:
-        text = _unquote(token.text)
-        time = read_time(text)
-        if time is None or (word == "date" and len(text) > 10):
-            form = "2026-01-31" if word == "date" else "2026-01-31T10:00:00Z"
-            self.refuse(
-                f"expected a {word} like '{form}' in the years 1 to 9999, found '{text[:40]}'",
-                token.start,
-            )
-        return time
-
-    def call(self, name: str, at: _Token) -> Node:
+    def call(self, name: str, at: Token) -> Node:
         if "." in name:
             self.refuse(f"the name of an operator has no dot, found {name!r}", at.start)
         self.expect("(")
@@ -503,77 +351,3 @@ class _Parser:
                 if self.expect(",", ")").text == ")":
                     break
         return self.checked(at.start, Call, name, arguments)
-
-    def sum(self) -> Side | None:
-        """A number, a variable, or numbers and variables with + - * / and parentheses.
-
-        None where a `(` turns out to hold something else than a sum: the position is then
-        anywhere, and the open parentheses are noted as groups.
-        """
-        values: list[Any] = []
-        pending: list[tuple[str, int]] = []
-
-        def apply(binding: int) -> None:
-            while pending and pending[-1][0] != "(" and BINDING[pending[-1][0]] >= binding:
-                op, _ = pending.pop()
-                right, left = values.pop(), values.pop()
-                values.append(_postfix(left, op, right))
-
-        while True:
-            token = self.take()
-            if token.kind == "symbol" and token.text == "(":
-                pending.append(("(", token.start))
-                if len(pending) > 2 * MAX_LEVELS:
-                    self.refuse(f"a sum has at most {MAX_LEVELS} levels of parentheses", token.start)
-                continue
-            sign = 1
-            if token.kind == "symbol" and token.text in ("-", "+"):
-                sign = -1 if token.text == "-" else 1
-                token = self.take()
-            if token.kind == "number":
-                values.append([sign * self.number(token)])
-            elif token.kind == "variable" and sign == 1:
-                values.append([Variable(token.text[1:])])
-            else:
-                return self.no_sum(pending, "a number or a variable", token)
-            while True:
-                token = self.peek()
-                opened = any(op == "(" for op, _ in pending)
-                if token.kind == "symbol" and token.text in BINDING:
-                    self.position = token.end
-                    apply(BINDING[token.text])
-                    pending.append((token.text, token.start))
-                    break
-                if not opened:
-                    apply(0)
-                    return _finished(values[0])
-                if token.text != ")" or token.kind != "symbol":
-                    return self.no_sum(pending, "+, -, *, / or ')'", token)
-                self.position = token.end
-                apply(0)
-                pending.pop()
-
-    def no_sum(self, pending: Sequence[tuple[str, int]], expected: str, token: _Token) -> None:
-        groups = [place for op, place in pending if op == "("]
-        if not groups:
-            self.fail(expected, token)
-        self.groups.update(groups)
-
-
-_CONNECTIVES = frozenset(("and", "or", "xor", "xnor", ")"))
-_COMPARISON_SYMBOLS = frozenset(("=", "==", "!=", "<>", "<", "<=", ">", ">="))
-_AFTER_ATTRIBUTE = frozenset(("is", "not", "between", "in", "like", "ilike", "rlike"))
-
-
-def _postfix(left: list[Any], op: str, right: list[Any]) -> list[Any]:
-    left.extend(right)
-    left.append(op)
-    return left
-
-
-def _finished(postfix: list[Any]) -> Side:
-    return postfix[0] if len(postfix) == 1 else Sum(tuple(postfix))  # type: ignore[no-any-return]
-
-
-def _unquote(text: str) -> str:
-    return text[1:-1].replace("''", "'")

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, NoReturn, TypeVar, cast
 
-from matchwood.language.arithmetic import Attribute, Side, Sum, Variable
+from matchwood.language.arithmetic import Attribute, Side, Sum, Variable, has_variable
 from matchwood.language.calls import check_call
 from matchwood.language.errors import RuleError
 from matchwood.language.strings import like_pieces, regular_expression
@@ -38,6 +38,7 @@ class Node:
     """A rule, or a part of one. Combine with `&`, `|`, `^` and `~`; `str` gives its text."""
 
     __slots__ = ("_hash",)
+    _hash: int
     operands: tuple[Node, ...] = ()
     size = 1  # nodes
     levels = 0  # of parentheses and `not`s in the canonical text
@@ -55,7 +56,7 @@ class Node:
 
     def __hash__(self) -> int:
         try:
-            return self._hash  # type: ignore[has-type,no-any-return]
+            return self._hash
         except AttributeError:
             value = fold(self, lambda node, parts: hash((type(node), node._key(), tuple(parts))))
             _set(self, "_hash", value)
@@ -110,9 +111,9 @@ class Node:
         return f"parse({str(self)!r})"
 
     def __reduce__(self) -> tuple[object, ...]:
-        from matchwood.language.text import parse
+        from matchwood.language.text import parse_canonical
 
-        return parse, (str(self),)
+        return parse_canonical, (str(self),)
 
     def __copy__(self) -> Node:
         return self
@@ -191,12 +192,12 @@ class _Operator(Node):
         for operand in operands:
             size += operand.size
             below = operand.levels
-            if operand.binding <= self.binding and not (
-                operand is operands[0] and in_parity_chain(self, operand)
-            ):
+            if operand.binding <= self.binding:
                 below += 1
             if below > levels:
                 levels = below
+        if levels and in_parity_chain(self, operands):
+            levels = max(operands[0].levels, operands[1].levels)
         _check_limits(size, levels)
         _set(self, "operands", operands)
         _set(self, "size", size)
@@ -245,9 +246,25 @@ class Not(Node):
         return ()
 
 
-def in_parity_chain(node: Node, first: Node) -> bool:
-    """Whether `first` needs no parentheses as first operand: `a xor b xnor c` is one chain."""
-    return (type(node), type(first)) in ((Xor, Xnor), (Xnor, Xor))
+def parity_chain(operands: Sequence[Node], xnors: int) -> Node:
+    """The node of operands with `xor`s between them, of which `xnors` are `xnor`s.
+
+    An `xnor` is an `xor` negated, so in a chain of both only the parity of their number counts.
+    A long chain thus stays shallow, whatever the order of its words.
+    """
+    if xnors == len(operands) - 1 or (xnors % 2 and len(operands) % 2 == 0):
+        return Xnor(operands)
+    return Xnor((Xor(operands[:-1]), operands[-1])) if xnors % 2 else Xor(operands)
+
+
+def in_parity_chain(node: Node, operands: tuple[Node, ...]) -> bool:
+    """Whether the first operand needs no parentheses: `a xor b xnor c`, as `parity_chain` makes."""
+    return (
+        type(node) is Xnor
+        and len(operands) == 2
+        and type(operands[0]) is Xor
+        and len(operands[0].operands) % 2 == 0
+    )
 
 
 def _check_limits(size: int, levels: int) -> None:
@@ -450,7 +467,7 @@ class VariableComparison(Node):
         sides = [
             s if isinstance(s, Attribute | Variable | Sum) else literal(s) for s in (left, right)
         ]
-        if not any(isinstance(side, Variable | Sum) for side in sides):
+        if not any(map(has_variable, sides)):
             raise RuleError("a sum stands only where variables are compared")
         if not isinstance(sides[0], Attribute | Variable | Sum):
             sides.reverse()

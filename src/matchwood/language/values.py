@@ -149,6 +149,11 @@ def read_number(text: str) -> int | Decimal:
     return exact(Decimal(text))
 
 
+def negative(number: int | Decimal) -> int | Decimal:
+    """`-number`, all its digits kept: Decimal's own minus rounds to the context's precision."""
+    return -number if isinstance(number, int) else number.copy_negate()
+
+
 def spell_number(number: int | Decimal) -> str:
     """Canonical text of a number, which `read_number` reads back; a RuleError over the limits."""
     if isinstance(number, int) and -(10**40) < number < 10**40:
