@@ -7,7 +7,7 @@ each depth below the root has a pool, the children of a node are drawn from the 
 Zipf rank, and a pool has as many entries as keep the sharing independent of the number of rules.
 
     depth 1   the rules              each drawn once
-    depth 2   pool of inner nodes    `draws / (1 + POOL_SLOPE · alpha)` entries
+    depth 2   pool of inner nodes    draws / (1 + slope · alpha) entries
     depth 3   pool of predicates     likewise
 
 With alpha 0 a pool has an entry a draw and each is used once, so that nothing is shared.
@@ -22,15 +22,14 @@ from numpy.typing import NDArray
 
 Integers = NDArray[np.int64]
 
-AND, OR, NOT, XOR, XNOR = range(5)
-# A rule of depth 1 is its sole child, a predicate.
-SOLE = 5
+# Operators in the order of `AbeGen.operators`; a rule of depth 1 is its sole child, a predicate.
 JOINERS = (" and ", " or ", "", " xor ", " xnor ", "")
+NOT, SOLE = 2, 5
 COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
 IN, NOT_IN, BETWEEN = range(6, 9)
 
-# Draws per pool entry grow with alpha; 4.33 uses a subexpression at alpha 0.6 fix the slope.
-POOL_SLOPE = 4.75
+# Draws per pool entry grow with alpha; the paper's sharing at alpha 0.6 fixes the slopes.
+NODE_SLOPE, PREDICATE_SLOPE = 4.75, 5.05
 # An attribute has only six comparisons a value, so they fill the hottest ranks of the pool of
 # predicates, where a tenth of the entries is two fifths of the uses; lists and ranges do the rest.
 COMPARISON_RANKS = 0.10
@@ -69,14 +68,14 @@ class AbeGen:
             raise ValueError(f"operands is {self.operands}, expected at least 2")
         if self.event_size > self.attributes:
             raise ValueError(
-                f"event_size is {self.event_size}, expected at most the {self.attributes} attributes"
+                f"event_size is {self.event_size}, expected at most attributes, {self.attributes}"
             )
 
     def texts(self) -> list[str]:
         """The rules as texts of the rule language, the same for the same seed.
 
-        >>> AbeGen(rules=2, depth=1).texts()  # doctest: +SKIP
-        ['a12 = 5', 'a7 not in (1, 9, 40)']
+        >>> AbeGen(rules=1, depth=2, operands=2).texts()
+        ['a69 not in (2, 32, 54, 76) or a882 between 39 and 78']
         """
         return [text for chunk in self.chunks() for text in chunk]
 
@@ -120,9 +119,10 @@ class AbeGen:
         return events
 
     def sharing(self) -> dict[str, float]:
-        """How often a predicate and a subexpression (an inner node below the root) occur on average.
+        """How often a predicate and a subexpression occur on average.
 
-        The order of operands makes no difference: `p and q` and `q and p` are one subexpression.
+        A subexpression is an inner node below the root. Its operands have no order: `p and q`
+        and `q and p` are one.
 
         >>> sorted(AbeGen(rules=1000).sharing())
         ['predicates', 'subexpressions']
@@ -148,14 +148,15 @@ class AbeGen:
         operands = np.array([self.operands, self.operands, 1, 2, 2, 1])
         levels = []
         size = self.rules
-        for _ in range(max(1, self.depth - 1)):
+        for depth in range(1, max(2, self.depth)):
             if self.depth == 1:
                 operators = np.full(size, SOLE)
             else:
                 operators = random.choice(5, size=size, p=self.operators)
             counts = operands[operators]
             draws = int(counts.sum())
-            pool = max(self.operands, round(draws / (1 + POOL_SLOPE * self.alpha)))
+            slope = NODE_SLOPE if depth < self.depth - 1 else PREDICATE_SLOPE
+            pool = max(self.operands, round(draws / (1 + slope * self.alpha)))
             levels.append(_Level.draw(random, operators, counts, pool, self.alpha))
             size = pool
         return levels, _Predicates.draw(random, size, self)
@@ -290,9 +291,11 @@ def _value_lists(random: np.random.Generator, size: int, cardinality: int) -> In
 
 def _zipf(random: np.random.Generator, size: int, draws: int, alpha: float) -> Integers:
     """Ranks from 0 to size - 1, rank r as often as (r + 1) ** -alpha."""
-    cumulative = np.cumsum(np.arange(1, size + 1) ** -alpha)
-    ranks = np.searchsorted(cumulative, random.random(draws) * cumulative[-1], side="right")
-    return np.minimum(ranks, size - 1)
+    cumulative: NDArray[np.float64] = np.cumsum(np.arange(1, size + 1) ** -alpha)
+    # The highest of the products may round up to the total, which is beyond the last rank.
+    places = random.random(draws) * cumulative[-1]
+    ranks: Integers = np.searchsorted(cumulative[:-1], places, side="right")
+    return ranks
 
 
 def _mix(numbers: Integers) -> Integers:
