@@ -1,0 +1,118 @@
+"""Schemas: read with clear errors, asked by `isa`, checked against rules."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from matchwood import RuleError, Schema, parse
+from matchwood.language import evaluate
+from matchwood.schema import SchemaError
+
+FORM = {
+    "attributes": {
+        "age": "number",
+        "born": "time",
+        "tier": "string",
+        "seen": "string",
+        "vip": "boolean",
+        "tags": "list of string",
+        "category": {"hierarchy": "furniture"},
+    },
+    "hierarchies": {"furniture": {"dining table": "table", "table": "furniture"}},
+}
+SCHEMA = Schema.from_dict(FORM)
+
+
+def test_isa_asks_the_hierarchy() -> None:
+    rule = parse("isa(category, 'table')")
+    for value, truth in [("dining table", True), ("table", True), ("furniture", False)]:
+        assert evaluate(rule, {"category": value}, schema=SCHEMA) is truth
+    assert evaluate(rule, {"category": "lamp"}, schema=SCHEMA) is False
+    assert evaluate(rule, {"category": 5}, schema=SCHEMA) is None
+    assert evaluate(rule, {"category": ["lamp", "dining table"]}, schema=SCHEMA) is True
+
+
+def test_isa_of_an_attribute_without_a_hierarchy() -> None:
+    with pytest.raises(RuleError, match="no hierarchy for 'tier'"):
+        SCHEMA.is_a("tier", "x", "x")
+
+
+def test_isa_of_an_unknown_kind_names_the_nearest() -> None:
+    with pytest.raises(RuleError, match=r"no node 'tabel', did you mean 'table'\?"):
+        SCHEMA.is_a("category", "table", "tabel")
+
+
+@pytest.mark.parametrize(
+    ("rule", "kinds"),
+    [
+        ("age > 18 and tier = 'gold' and vip and born > date '2000-01-01'", []),
+        ("seen > date '2000-01-01'", []),
+        ("tags = 'x' and contains(tags, 'y')", []),
+        ("age is null", []),
+        ("isa(category, 'table')", []),
+        ("Age > 18", ["unknown-attribute"]),
+        ("age > '18'", ["family"]),
+        ("age > '18' and age < '20'", ["family"]),
+        ("born > '2000-01-01'", ["family"]),
+        ("startswith(age, '1')", ["family"]),
+        ("tier like 'g%' and age like '1%'", ["family"]),
+        ("isa(tier, 'x')", ["hierarchy"]),
+        ("isa(category, 'tabel')", ["hierarchy"]),
+        ("price < budget", ["unknown-attribute", "unknown-attribute"]),
+    ],
+)
+def test_check(rule: str, kinds: list[str]) -> None:
+    assert [problem.kind for problem in SCHEMA.check(parse(rule))] == kinds
+
+
+@pytest.mark.parametrize(
+    ("form", "says"),
+    [
+        ([], "a schema: expected names with values, found list"),
+        ({"attribute": {}}, "expected attributes or hierarchies, found 'attribute'"),
+        ({"attributes": {"a": "int"}}, "attributes.a: expected one of number, string"),
+        ({"attributes": {"a": {"hierarchy": "x"}}}, "no hierarchy 'x'"),
+        ({"attributes": {"a": {"tree": "x"}}}, "expected hierarchy, found 'tree'"),
+        ({"hierarchies": {"h": {"a": "b", "b": "c", "c": "a"}}}, "found a → b → c → a"),
+        ({"hierarchies": {"h": {"a": "a"}}}, "found a → a"),
+        ({"hierarchies": {"h": {"a": ["b", "c"]}}}, "'a' has 2 parents"),
+        ({"hierarchies": {"h": {"a": 5}}}, "the parent of 'a' is a string, found int"),
+    ],
+)
+def test_refused(form: object, says: str) -> None:
+    with pytest.raises(SchemaError, match=says):
+        Schema.from_dict(form)
+
+
+def test_files(tmp_path: Path) -> None:
+    (tmp_path / "s.json").write_text(json.dumps(FORM))
+    (tmp_path / "s.toml").write_text(
+        '[attributes]\nage = "number"\ncategory = { hierarchy = "f" }\n'
+        '[hierarchies.f]\n"dining table" = "table"\n'
+    )
+    assert Schema.load(tmp_path / "s.json").attributes.keys() == FORM["attributes"].keys()
+    assert Schema.load(tmp_path / "s.toml").is_a("category", "dining table", "table")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("s.json", '{"hierarchies": {"h": {"a": "b", "a": "c"}}}', "'a' is there twice"),
+        ("s.json", "{", "Expecting"),
+        ("s.toml", "a = ", "Invalid value"),
+        ("s.yaml", "", "a .toml or .json file"),
+    ],
+)
+def test_files_refused(tmp_path: Path, name: str, text: str, says: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(SchemaError, match=f"(?s){name}.*{says}"):
+        Schema.load(tmp_path / name)
+
+
+def test_deep_hierarchies_are_no_trouble() -> None:
+    parents = {str(i): str(i + 1) for i in range(20_000)}
+    schema = Schema.from_dict(
+        {"attributes": {"a": {"hierarchy": "h"}}, "hierarchies": {"h": parents}}
+    )
+    assert schema.is_a("a", "0", "20000")
