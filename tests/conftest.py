@@ -4,10 +4,35 @@ import os
 import sys
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 # Spark's Python workers run what the tests run, and its driver needs no host name.
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+
+# The same examples in every run; `--hypothesis-profile thorough` looks for new ones.
+SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large]
+settings.register_profile(
+    "stable",
+    derandomize=True,
+    database=None,
+    deadline=None,
+    max_examples=200,
+    suppress_health_check=SLOW_IS_FINE,
+)
+settings.register_profile(
+    "thorough", deadline=None, max_examples=10_000, suppress_health_check=SLOW_IS_FINE
+)
+settings.load_profile("stable")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--pairs",
+        type=int,
+        default=20_000,
+        help="pairs of a rule and an event to compare with each SQL engine (default: 20,000)",
+    )
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups

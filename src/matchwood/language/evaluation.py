@@ -190,6 +190,8 @@ def call(
             return contains(seen[subject.name], argument, seen)
         if node.name in ("startswith", "endswith", "isa", "in_network"):
             part = str(argument)
+            if node.name == "isa" and schema is None:
+                raise RuleError(f"{node} needs a schema with a hierarchy for {subject.name!r}")
             return of_any(
                 seen[subject.name],
                 lambda value: string_call(node.name, subject.name, value, part, schema),
@@ -200,8 +202,6 @@ def call(
 def string_call(
     name: str, attribute: str, value: Value, part: str, schema: Hierarchies | None
 ) -> Truth:
-    if name == "isa" and schema is None:
-        raise RuleError(f"isa({attribute}, …) needs a schema with a hierarchy for {attribute!r}")
     found = as_family(value, Family.STRING)
     if found is None:
         return None

@@ -6,12 +6,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import count
 
 from matchwood.language.errors import EventError
 from matchwood.language.values import NULL, OPAQUE, Value, is_text, read
 
 MAX_DEPTH = 100  # objects and lists within each other
+MAX_VALUES = 1_000_000  # an object held twice counts twice: sharing cannot grow them without end
 LISTS = (list, tuple, set, frozenset)
 
 Seen = Value | tuple[Value, ...]  # a single value, or a list
@@ -58,39 +60,45 @@ def attributes_of(event: object) -> dict[str, object]:
     if not isinstance(event, Mapping):
         raise EventError(f"an event is a mapping of names to values, found {type(event).__name__}")
     attributes: dict[str, object] = {}
-    _collect(event, "", attributes, 1)
+    _collect(event, "", attributes, 1, count())
     return attributes
 
 
 def _collect(
-    event: Mapping[object, object], prefix: str, into: dict[str, object], depth: int
+    event: Mapping[object, object],
+    prefix: str,
+    into: dict[str, object],
+    depth: int,
+    values: Iterator[int],
 ) -> None:
     if depth > MAX_DEPTH:
         raise EventError(f"objects and lists nest at most {MAX_DEPTH} deep", prefix[:60])
     for key, value in event.items():
         if not isinstance(key, str):
-            raise EventError(f"a name is a string, found {type(key).__name__}", prefix + repr(key))
+            raise EventError(f"a name is a string, found {type(key).__name__}", prefix[:-1] or None)
         if not is_text(key):
             raise EventError("a name is not valid Unicode", prefix + repr(key))
+        if next(values) >= MAX_VALUES:
+            raise EventError(f"an event has at most {MAX_VALUES:,} values")
         name = prefix + key
         _put(into, name, value)
         if isinstance(value, Mapping):
-            _collect(value, name + ".", into, depth + 1)
+            _collect(value, name + ".", into, depth + 1, values)
         elif isinstance(value, LISTS):
-            for inner, values in _of_objects(value, name, depth + 1).items():
-                _put(into, inner, values)
+            for inner, all_of_it in _of_objects(value, name, depth + 1, values).items():
+                _put(into, inner, all_of_it)
 
 
-def _of_objects(items: object, name: str, depth: int) -> dict[str, object]:
+def _of_objects(items: object, name: str, depth: int, values: Iterator[int]) -> dict[str, object]:
     """The attributes of the objects in a list: each has all their values, as one list."""
     gathered: dict[str, list[object]] = {}
     for item in items:  # type: ignore[attr-defined]
         if isinstance(item, Mapping):
             one: dict[str, object] = {}
-            _collect(item, name + ".", one, depth + 1)
+            _collect(item, name + ".", one, depth + 1, values)
             for inner, value in one.items():
-                values = gathered.setdefault(inner, [])
-                values.extend(value) if isinstance(value, LISTS) else values.append(value)
+                found = gathered.setdefault(inner, [])
+                found.extend(value) if isinstance(value, LISTS) else found.append(value)
     return dict(gathered)
 
 

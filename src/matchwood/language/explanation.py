@@ -62,7 +62,10 @@ class Explanation:
 def _shown(value: object) -> str:
     if value is _MISSING:
         return "missing"
-    text = "null" if value is None else repr(value)
+    try:
+        text = "null" if value is None else repr(value)
+    except (ValueError, RecursionError):  # Python spells no integer of over 4,300 digits
+        text = f"a value of type {type(value).__name__}"
     return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
 

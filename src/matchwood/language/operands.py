@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from matchwood.language.arithmetic import BINDING, Attribute, Side, Sum, Variable
+from matchwood.language.arithmetic import BINDING, MAX_TERMS, Attribute, Side, Sum, Variable
 from matchwood.language.errors import RuleError
 from matchwood.language.tokens import TOKEN, Token, Tokens, reserved, unquote
 from matchwood.language.tree import MAX_LEVELS
@@ -106,6 +106,7 @@ class Operands(Tokens):
         values: list[Any] = []
         pending: list[tuple[str, int]] = []
         opened = 0
+        terms = 1
 
         def apply(binding: int) -> None:
             while pending and pending[-1][0] != "(" and BINDING[pending[-1][0]] >= binding:
@@ -138,6 +139,9 @@ class Operands(Tokens):
             while True:
                 token = self.peek()
                 if token.kind == "symbol" and token.text in BINDING:
+                    terms += 1
+                    if terms > MAX_TERMS:
+                        self.refuse(f"a sum has at most {MAX_TERMS} terms", token.start)
                     self.position = token.end
                     apply(BINDING[token.text])
                     pending.append((token.text, token.start))

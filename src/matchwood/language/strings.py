@@ -14,6 +14,9 @@ from matchwood.language.errors import RuleError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+# RE2 expands `x{1000}` before it refuses what is too large: gigabytes for a pattern of 1 MiB.
+MAX_PATTERN = 32_768
+
 ANY = None  # in a piece: any one character
 
 Piece = tuple[str | None, ...]
@@ -106,6 +109,8 @@ def regular_expression(pattern: str) -> Any:
     """The compiled RE2 expression; a RuleError for what RE2 refuses."""
     import re2
 
+    if len(pattern) > MAX_PATTERN:
+        raise RuleError(f"the pattern of 'rlike' has at most {MAX_PATTERN:,} characters")
     options = re2.Options()
     options.log_errors = False
     try:

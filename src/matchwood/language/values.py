@@ -229,7 +229,10 @@ def time_of(value: date) -> Time | None:
     """The moment of a date or datetime; None outside the years 1 to 9999 in UTC, and for NaT."""
     if value != value:
         return None
-    days = (value.toordinal() - _EPOCH_DAY) * _DAY
+    try:
+        days = (value.toordinal() - _EPOCH_DAY) * _DAY
+    except (NotImplementedError, ValueError):  # a pandas Timestamp beyond Python's years
+        return None
     if not isinstance(value, datetime):
         return Time(days)
     offset = value.utcoffset()
@@ -300,13 +303,38 @@ def read(value: object) -> Value:
 
 def plain(value: object) -> object:
     """A NumPy scalar as the Python value that it stands for, everything else as it is."""
-    if type(value).__module__ != "numpy" or not hasattr(value, "dtype"):
+    if (
+        type(value).__module__ != "numpy"
+        or not hasattr(value, "dtype")
+        or hasattr(value, "__len__")
+    ):
         return value
     scalar: Any = value
-    if scalar.dtype.kind == "M":
-        if scalar != scalar:
+    kind = scalar.dtype.kind
+    if kind in "mM" and scalar != scalar:
+        return None
+    if kind == "M":
+        time = _of_datetime64(scalar)
+        return value if time is None else time
+    if kind == "f":
+        return float(scalar)
+    return scalar.item() if kind in "biuU" else value
+
+
+_NS = {"W": 7 * _DAY, "D": _DAY, "h": 3600 * _SECOND, "m": 60 * _SECOND, "s": _SECOND}
+_NS |= {"ms": 1_000_000, "us": 1000, "ns": 1}
+_PER_NS = {"ps": 10**3, "fs": 10**6, "as": 10**9}
+
+
+def _of_datetime64(scalar: Any) -> Time | None:
+    """The moment of a NumPy datetime, reckoned in integers: NumPy's own casts wrap around."""
+    import numpy
+
+    unit, step = numpy.datetime_data(scalar.dtype)
+    count = int(scalar.astype("int64")) * step
+    if unit in ("Y", "M"):
+        year, month = divmod(count if unit == "M" else count * 12, 12)
+        if not 1 <= year + 1970 <= 9999:
             return None
-        if scalar.dtype == "datetime64[ns]":
-            return _in_range(int(scalar.astype("int64")))
-        return scalar.astype("datetime64[us]").item()
-    return scalar.item() if scalar.dtype.kind in "biufU" else value
+        return time_of(date(year + 1970, month + 1, 1))
+    return _in_range(count * _NS[unit] if unit in _NS else count // _PER_NS[unit])

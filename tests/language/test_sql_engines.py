@@ -1,0 +1,399 @@
+"""The same answers as DuckDB and SQLite, for random rules over random events.
+
+Every rule is written twice, as rule text and as SQL, which differ only where the engine has no
+such operator or literal; `and`, `or`, `not` and parentheses are the same text in both, so that
+precedence is compared as well. Compared are the three truth values of `SELECT (rule)` and the
+rows of `WHERE rule`. `pytest --pairs 1000000` compares more.
+
+Left out, because SQL says otherwise or nothing:
+
+- values of the wrong family: columns have types; lists, objects, `in_network`, `isa`;
+- `xor` and `xnor` are written as `<>` and `=` of booleans;
+- numbers: DuckDB makes doubles of integers that are compared with doubles, so those are compared
+  among themselves; SQLite has integers of 64 bits and no decimals. Literals beside doubles have
+  15 digits at most: of those a double's shortest decimal and the double itself order alike;
+- NaN: null here, the greatest number in DuckDB; SQLite stores it as null, and is compared;
+- times: to the microsecond in DuckDB; SQLite has none, so they are texts that order alike;
+- `ilike`: DuckDB lowers instead of folding, so only letters where that is one; none in SQLite;
+- `rlike`: DuckDB has RE2 as `regexp_matches`; SQLite has none;
+- NUL in strings, where SQLite's text ends.
+"""
+
+import math
+import random
+import sqlite3
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import ClassVar
+
+import duckdb
+import pytest
+
+from matchwood import parse
+from matchwood.language import evaluate
+
+RULES, EVENTS = 100, 50  # in a batch
+
+INTEGERS = [*range(-3, 4), 10**6, 2**53 - 1, 2**53, 2**53 + 1, 2**63 - 2, 2**63 - 1]
+INTEGERS += [-n for n in INTEGERS]
+BEYOND_64_BITS = [2**63, 2**63 + 1, 2**64, -(2**63) - 1, 10**30, 10**30 + 1]
+DOUBLES = [0.0, -0.0, 0.1, 0.1 + 0.2, 0.3, -1.5, 1e14 + 0.5, 1e-300, 5e-324, 1e15, math.inf]
+DOUBLES += [-number for number in DOUBLES]
+DOUBLE_LITERALS = ["0", "0.1", "0.3", "-1.5", ".5", "1e14", "100000000000000.5", "1e-300", "-7"]
+DECIMALS = ["0", "0.1", "-0.1", "0.100", "2.5", "12345678901234.567", "-3", "7"]
+STRINGS = ["", "a", "A", "ab", "aB", "b", "a b", " a", "a ", "10", "9", "it's", "%", "_", "\\"]
+STRINGS += [
+    "é",
+    "e\u0301",
+    "É",
+    "ß",
+    "ẞ",
+    "ss",
+    "Σ",
+    "ς",
+    "\u212a",
+    "ı",
+    "İ",
+    "\uffff",
+    "😀",
+    "日本",
+]
+CASED = ["", "a", "A", "ab", "aB", "AB", "é", "É", "aé", "Ö%", "ö_", "日b", "😀"]
+EXPRESSIONS = [
+    "",
+    "a",
+    "^a",
+    "b$",
+    "^(a|é)+$",
+    "(?i)AB",
+    "[[:upper:]]",
+    "^.$",
+    "\\d+",
+    "\\pL",
+    "''",
+]
+TIMES = [
+    datetime(1, 1, 1),
+    datetime(1969, 12, 31, 23, 59, 59, 999_999),
+    datetime(1970, 1, 1),
+    datetime(2026, 1, 31),
+    datetime(2026, 1, 31, 10, 0, 0, 1),
+    datetime(2026, 2, 1) - timedelta(microseconds=1),
+    datetime(9999, 12, 31, 23, 59, 59, 999_999),
+]
+
+
+class Writer:
+    """Writes random leaves of rules as (rule text, SQL); `columns` are name → (type, values)."""
+
+    columns: ClassVar
+    integers = INTEGERS
+
+    def __init__(self, rng):
+        self.rng = rng
+
+    # Values of events
+
+    def event(self):
+        event = {}
+        for name, (_, values) in self.columns.items():
+            value = self.rng.choice(values)
+            if self.rng.random() < 0.25:
+                value = None
+            if value is not None or self.rng.random() < 0.5:  # null and missing are the same
+                event[name] = value
+        return event
+
+    # Literals, as (rule text, SQL)
+
+    def integer(self):
+        number = self.rng.choice(self.integers)
+        return (str(number),) * 2
+
+    def double(self):
+        return (self.rng.choice(DOUBLE_LITERALS),) * 2
+
+    def decimal(self):
+        return (self.rng.choice(DECIMALS),) * 2
+
+    def string(self):
+        return (quoted(self.rng.choice(STRINGS)),) * 2
+
+    def boolean(self):
+        return (self.rng.choice(["true", "false", "TRUE"]),) * 2
+
+    def time(self):
+        value = self.rng.choice(TIMES)
+        if value.time() == datetime.min.time() and self.rng.random() < 0.5:
+            return f"date '{value.date()}'", self.sql_time(value)
+        zone = timedelta(hours=self.rng.choice([0, 0, 1, -5]))
+        if not datetime(1, 1, 2) < value < datetime(9999, 12, 30):
+            zone = timedelta()
+        text = (value + zone).isoformat(sep=self.rng.choice("T "))
+        hours = zone // timedelta(hours=1)
+        suffix = f"{hours:+03}:00" if hours else self.rng.choice(["", "Z"])
+        return f"timestamp '{text}{suffix}'", self.sql_time(value)
+
+    def pattern(self):
+        pieces = ["%", "_", "a", "b", "A", "é", "ß", "😀", "\\%", "\\_", "\\\\", "'", " "]
+        return "".join(self.rng.choices(pieces, k=self.rng.randrange(5)))
+
+    # Predicates
+
+    def leaf(self):
+        return self.rng.choice(self.leaves())()
+
+    def leaves(self):
+        return [
+            *[self.comparison] * 4,
+            self.between,
+            self.is_in,
+            self.like,
+            self.is_null,
+            self.attributes,
+            self.bare,
+            self.constant,
+            self.calls,
+        ]
+
+    def operands(self):
+        """Attributes and the literals to compare them with."""
+        raise NotImplementedError
+
+    def pick(self):
+        names, literal = self.rng.choice(self.operands())
+        return self.rng.choice(names), literal
+
+    def negation(self):
+        return self.rng.choice(["", "", "not ", "NOT "])
+
+    def comparison(self):
+        name, literal = self.pick()
+        op = self.rng.choice(["=", "==", "!=", "<>", "<", "<=", ">", ">="])
+        rule, sql = literal()
+        if self.rng.random() < 0.3:
+            return f"{rule} {op} {name}", f"{sql} {op} {name}"
+        return f"{name} {op} {rule}", f"{name} {op} {sql}"
+
+    def between(self):
+        name, literal = self.pick()
+        (low, sql_low), (high, sql_high) = literal(), literal()  # often reversed
+        start = f"{name} {self.negation()}between"
+        return f"{start} {low} and {high}", f"{start} {sql_low} and {sql_high}"
+
+    def is_in(self):
+        name, literal = self.pick()
+        rules, sqls = zip(*(literal() for _ in range(self.rng.randint(1, 4))), strict=True)
+        start = f"{name} {self.negation()}in"
+        return f"{start} ({', '.join(rules)})", f"{start} ({', '.join(sqls)})"
+
+    def like(self):
+        rule = f"{self.rng.choice(['s1', 's2'])} {self.negation()}like {quoted(self.pattern())}"
+        return rule, f"{rule} escape '\\'"
+
+    def is_null(self):
+        rule = f"{self.rng.choice(list(self.columns))} is {self.negation()}null"
+        return rule, rule
+
+    def attributes(self):
+        names, _ = self.rng.choice([pair for pair in self.operands() if len(pair[0]) > 1])
+        op = self.rng.choice(["=", "!=", "<", "<=", ">", ">="])
+        rule = f"{self.rng.choice(names)} {op} {self.rng.choice(names)}"
+        return rule, rule
+
+    def bare(self):
+        return (self.rng.choice(["b1", "b2"]),) * 2
+
+    def constant(self):
+        return (self.rng.choice(["true", "false", "1 < 2", "'a' > 'b'", "0.5 = .50"]),) * 2
+
+    # Combinations
+
+    def rule(self, depth=3):
+        """Operands joined by `and` and `or`, some in parentheses, some negated."""
+        rule, sql = self.operand(depth)
+        for _ in range(self.rng.choice([0, 1, 1, 2, 3])):
+            word = self.rng.choice(["and", "or", "AND"])
+            more, more_sql = self.operand(depth)
+            rule, sql = f"{rule} {word} {more}", f"{sql} {word} {more_sql}"
+        return rule, sql
+
+    def operand(self, depth):
+        nots = self.rng.choice(["", "", "", "not ", "not not "])
+        if depth and self.rng.random() < 0.3:
+            rule, sql = self.parity(depth) if self.rng.random() < 0.3 else self.rule(depth - 1)
+            return f"{nots}({rule})", f"{nots}({sql})"
+        rule, sql = self.leaf()
+        return nots + rule, nots + sql
+
+    def parity(self, depth):
+        """`xor` and `xnor` from left to right, which SQL writes as <> and = of booleans."""
+        rule, sql = self.leaf()
+        for _ in range(self.rng.randint(1, 4)):
+            more, more_sql = self.rule(depth - 1)
+            word = self.rng.choice(["xor", "xnor"])
+            rule = f"{rule} {word} ({more})"
+            sql = f"({sql}) {'<>' if word == 'xor' else '='} ({more_sql})"
+        return rule, sql
+
+
+class DuckWriter(Writer):
+    integers = INTEGERS + BEYOND_64_BITS
+    columns: ClassVar = {
+        "i1": ("hugeint", integers),
+        "i2": ("hugeint", integers),
+        "d1": ("double", DOUBLES),
+        "d2": ("double", DOUBLES),
+        "m1": ("decimal(18, 3)", [Decimal(number) for number in DECIMALS]),
+        "m2": ("decimal(18, 3)", [Decimal(number) for number in DECIMALS]),
+        "s1": ("varchar", STRINGS),
+        "s2": ("varchar", STRINGS),
+        "c1": ("varchar", CASED),
+        "b1": ("boolean", [True, False]),
+        "b2": ("boolean", [True, False]),
+        "t1": ("timestamp", TIMES),
+        "t2": ("timestamp", TIMES),
+        "e1": ("date", [time.date() for time in TIMES]),
+        "j1": ("timestamp", [time.isoformat() for time in TIMES]),  # a string, as from JSON
+    }
+
+    def sql_time(self, value):
+        return f"timestamp '{value.isoformat(sep=' ')}'"
+
+    def operands(self):
+        return [
+            (["i1", "i2"], self.integer),
+            (["d1", "d2"], self.double),
+            (["m1", "m2"], self.decimal),
+            (["s1", "s2"], self.string),
+            (["b1", "b2"], self.boolean),
+            (["t1", "t2", "e1"], self.time),
+            (["j1"], self.time),
+        ]
+
+    def leaves(self):
+        return [*super().leaves(), self.ilike, self.rlike]
+
+    def ilike(self):
+        pattern = "".join(self.rng.choices(["%", "_", "a", "B", "é", "Ö", "\\%"], k=2))
+        rule = f"c1 {self.negation()}ilike {quoted(pattern)}"
+        return rule, f"{rule} escape '\\'"
+
+    def rlike(self):
+        name, no = self.rng.choice(["s1", "s2"]), self.negation()
+        pattern = quoted(self.rng.choice(EXPRESSIONS))
+        return f"{name} {no}rlike {pattern}", f"{no}regexp_matches({name}, {pattern})"
+
+    def calls(self):
+        name, sql_name = self.rng.choice(
+            [("startswith", "starts_with"), ("endswith", "suffix"), ("contains", "contains")]
+        )
+        arguments = f"({self.rng.choice(['s1', 's2'])}, {self.string()[0]})"
+        return name + arguments, sql_name + arguments
+
+
+class LiteWriter(Writer):
+    columns: ClassVar = {
+        "i1": ("integer", INTEGERS),
+        "i2": ("integer", INTEGERS),
+        "d1": ("real", [*DOUBLES, math.nan]),
+        "d2": ("real", [*DOUBLES, math.nan]),
+        "s1": ("text", STRINGS),
+        "s2": ("text", STRINGS),
+        "b1": ("boolean", [True, False]),
+        "b2": ("boolean", [True, False]),
+        "t1": ("text", TIMES),
+        "t2": ("text", TIMES),
+    }
+
+    def sql_time(self, value):
+        return f"'{lite_value(value)}'"
+
+    def operands(self):
+        return [
+            (["i1", "i2"], self.integer),
+            (["i1", "d1"], self.double),
+            (["d1", "d2", "i1"], self.double),
+            (["s1", "s2"], self.string),
+            (["b1", "b2"], self.boolean),
+            (["t1", "t2"], self.time),
+        ]
+
+    def calls(self):
+        """Written with `like`: SQLite has no such functions."""
+        name, part = self.rng.choice(["s1", "s2"]), self.rng.choice(STRINGS)
+        escaped = part.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+        word, pattern = self.rng.choice(
+            [
+                ("startswith", f"{escaped}%"),
+                ("endswith", f"%{escaped}"),
+                ("contains", f"%{escaped}%"),
+            ]
+        )
+        return f"{word}({name}, {quoted(part)})", f"{name} like {quoted(pattern)} escape '\\'"
+
+
+def quoted(text):
+    return "'" + text.replace("'", "''") + "'"
+
+
+def lite_value(value):
+    return value.isoformat(sep=" ", timespec="microseconds") if isinstance(value, date) else value
+
+
+@pytest.fixture
+def duck():
+    with duckdb.connect() as connection:
+        yield connection
+
+
+@pytest.fixture
+def lite():
+    connection = sqlite3.connect(":memory:")
+    connection.execute("pragma case_sensitive_like = on")
+    yield connection
+    connection.close()
+
+
+def test_duckdb(duck, pytestconfig):
+    compare(duck, DuckWriter, lambda value: value, pytestconfig.getoption("pairs"))
+
+
+def test_sqlite(lite, pytestconfig):
+    compare(lite, LiteWriter, lite_value, pytestconfig.getoption("pairs"))
+
+
+def compare(connection, kind, to_sql, pairs):
+    columns = ", ".join(f"{name} {type_}" for name, (type_, _) in kind.columns.items())
+    connection.execute(f"create table events (id integer, {columns})")
+    marks = ", ".join("?" for _ in range(len(kind.columns) + 1))
+    for seed in range(-(-pairs // (RULES * EVENTS))):
+        writer = kind(random.Random(seed))
+        events = [writer.event() for _ in range(EVENTS)]
+        rules = [writer.rule() for _ in range(RULES)]
+        connection.execute("delete from events")
+        connection.executemany(
+            f"insert into events values ({marks})",
+            [
+                (place, *(to_sql(event.get(name)) for name in kind.columns))
+                for place, event in enumerate(events)
+            ],
+        )
+        compare_batch(connection, rules, events)
+
+
+def compare_batch(connection, rules, events):
+    selected = ", ".join(f"({sql})" for _, sql in rules)
+    answers = connection.execute(f"select {selected} from events order by id").fetchall()
+    for place, (rule, sql) in enumerate(rules):
+        tree = parse(rule)
+        truths = [evaluate(tree, event) for event in events]
+        theirs = [None if row[place] is None else bool(row[place]) for row in answers]
+        wrong = [
+            (event, ours, its)
+            for event, ours, its in zip(events, truths, theirs, strict=True)
+            if ours is not its
+        ]
+        assert not wrong, f"{rule}\n{sql}\n(event, ours, theirs): {wrong[0]}"
+        rows = connection.execute(f"select id from events where {sql} order by id").fetchall()
+        assert [id_ for (id_,) in rows] == [i for i, truth in enumerate(truths) if truth]
