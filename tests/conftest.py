@@ -17,7 +17,7 @@ settings.register_profile(
     derandomize=True,
     database=None,
     deadline=None,
-    max_examples=200,
+    max_examples=100,
     suppress_health_check=SLOW_IS_FINE,
 )
 settings.register_profile(

@@ -28,6 +28,7 @@ from matchwood import EventError, RuleError, attr, parse
 from matchwood.language import call, evaluate, explain, from_json, to_json, var
 from matchwood.language.arithmetic import Attribute, Sum, Variable
 from matchwood.language.builder import Var
+from matchwood.language.tokens import KEYWORDS, TOKEN
 from matchwood.language.tree import (
     And,
     AttributeComparison,
@@ -75,6 +76,35 @@ def test_copies_are_equal(tree):
     assert pickle.loads(pickle.dumps(tree)) == tree
     assert copy.copy(tree) is tree
     assert copy.deepcopy(tree) is tree
+
+
+@given(trees, st.randoms(use_true_random=False))
+def test_space_comments_and_the_case_of_keywords_mean_nothing(tree, rng):
+    text, position = "", 0
+    canonical = str(tree)
+    while position < len(canonical):
+        match = TOKEN.match(canonical, position)
+        token, position = match[match.lastgroup], match.end()
+        if match.lastgroup == "name" and token in KEYWORDS:
+            token = "".join(rng.choice([c.upper(), c]) for c in token)
+        text += token + rng.choice([" ", "\n", "  \t", " -- 'comment\n", " --\n--(\n"])
+    assert parse(text) == tree
+
+
+@given(st.text(max_size=3) | st.sampled_from(sorted(KEYWORDS)))
+def test_names_that_are_taken_read_back(name):
+    for build in (
+        lambda: call(name),
+        lambda: var(name) > 1,
+        lambda: attr(name) > 1,
+        lambda: call("f", attr(name)) | (var("x") < attr(name)),
+    ):
+        try:
+            tree = build()
+        except RuleError:
+            continue
+        assert parse(str(tree)) == tree
+        assert from_json(json.dumps(to_json(tree))) == tree
 
 
 COMPARE = {
@@ -245,7 +275,7 @@ ERROR = "EventError"
 
 
 def ask(tree, event):
-    """The truth, or that the event is refused: which is for the whole event and every rule."""
+    """The truth, or that the event is refused."""
     try:
         return evaluate(tree, event)
     except EventError:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from matchwood.language.errors import RuleError
+from matchwood.language.tokens import is_name
 from matchwood.language.values import Literal
 
 MAX_TERMS = 200  # nested as JSON they stay within what JSON readers take
@@ -29,7 +30,7 @@ class Variable:
     name: str
 
     def __post_init__(self) -> None:
-        if not self.name.isidentifier():
+        if not is_name(self.name):
             raise RuleError(f"the name of a variable is letters, digits and _, found {self.name!r}")
 
 

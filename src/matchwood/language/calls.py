@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from matchwood.language.arithmetic import Attribute, Variable
 from matchwood.language.errors import RuleError
+from matchwood.language.tokens import is_name, reserved
 from matchwood.language.values import Family, family_of
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -17,8 +18,10 @@ BUILT_IN = (*TAKES_STRING, "contains")
 
 def check_call(name: str, arguments: tuple[object, ...]) -> None:
     """Refuse what a built-in call cannot take."""
-    if not name.isidentifier():
+    if not is_name(name):
         raise RuleError(f"the name of an operator is letters, digits and _, found {name!r}")
+    if reserved(name.lower()):
+        raise RuleError(f"the name of an operator is not a keyword, found {name!r}")
     if name not in BUILT_IN:
         return
     if len(arguments) != 2:

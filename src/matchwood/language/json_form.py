@@ -15,7 +15,7 @@ from typing import Any
 from matchwood.language.arithmetic import BINDING, MAX_TERMS, Attribute, Side, Sum, Variable
 from matchwood.language.errors import RuleError
 from matchwood.language.json_place import Path, locate
-from matchwood.language.text import MAX_TEXT, check_size
+from matchwood.language.text import check_size
 from matchwood.language.tokens import NUMBER
 from matchwood.language.tree import (
     COMPARISONS,
@@ -57,6 +57,7 @@ _OPERATORS: dict[str, type[And | Or | Xor | Xnor]] = {
 }
 # Between two levels of parentheses an or, an xnor, an xor and an and, each a word and a place.
 _MAX_DEPTH = 8 * (MAX_LEVELS + 1)
+_MAX_SHOWN = 1 << 16  # of a rule that was given as dicts and lists: it is written out only to show
 
 
 # To JSON
@@ -187,7 +188,7 @@ def _dumps(value: object) -> str:
         for piece in json.JSONEncoder(ensure_ascii=False).iterencode(value):
             pieces.append(piece)
             size += len(piece)
-            if size > MAX_TEXT:
+            if size > _MAX_SHOWN:
                 return ""
     except (RecursionError, TypeError, ValueError):
         return ""

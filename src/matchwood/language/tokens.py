@@ -112,6 +112,11 @@ class Tokens:
         return f"'{shown}'" if token.kind == "symbol" else f"{token.kind} {shown}"
 
 
+def is_name(text: str) -> bool:
+    """Whether text reads as one name."""
+    return re.fullmatch(NAME, text) is not None
+
+
 def reserved(word: str) -> bool:
     """Whether a name, in lower case, is a keyword or starts with one: after a dot all are names."""
     return word in KEYWORDS or ("." in word and word.partition(".")[0].rstrip() in KEYWORDS)
