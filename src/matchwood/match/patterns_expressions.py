@@ -1,0 +1,200 @@
+"""Regular expressions on RE2: what text they all need, and sets of those that need none.
+
+An expression that needs a literal text is a candidate only where that text is; the others are
+asked all at once, in sets. RE2 takes time linear in the text, whatever the expression.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from matchwood.language.strings import regular_expression
+
+SET_SIZE = 400  # expressions a set: one set of all would make states without end
+SET_TEXT = 20_000  # characters of expressions a set
+SET_MEMORY = 256 << 20  # of all sets, bytes; a set has no less than RE2's default
+LEAST_MEMORY = 8 << 20
+
+_SIMPLE_ESCAPES = "dDwWsSbBAz"
+_QUANTIFIERS = "*+?{"
+
+
+def needed_text(expression: str) -> str:
+    r"""A text, in ASCII and up to case, that is in every string the expression finds; may be ''.
+
+    Whatever is not plainly a literal is passed over, and '' is always a right answer.
+
+    >>> needed_text(r"(?i)invoke-\w+\s+https?://")
+    'invoke-'
+    >>> needed_text("a|b")
+    ''
+    """
+    best = run = ""
+    i = 0
+    while i < len(expression):
+        character = expression[i]
+        i += 1
+        literal = ""
+        if character == "|" or character == ")":
+            return ""
+        if character == "\\":
+            escaped = expression[i : i + 1]
+            i += 1
+            if escaped.isascii() and not escaped.isalnum():
+                literal = escaped
+            elif escaped not in _SIMPLE_ESCAPES:
+                return ""
+        elif character == "[":
+            i = _after_class(expression, i)
+        elif character == "(":
+            i = _after_group(expression, i)
+        elif character not in ".^$" and character.isascii():
+            literal = character
+        if i < 0 or character in _QUANTIFIERS:
+            return ""
+        if expression[i : i + 1] in tuple(_QUANTIFIERS):
+            i = _after_quantifiers(expression, i)
+            if i < 0:
+                return ""
+            best, run = max(best, run, key=len), ""
+        elif literal:
+            run += literal
+        else:
+            best, run = max(best, run, key=len), ""
+    return max(best, run, key=len)
+
+
+def _after_class(expression: str, i: int) -> int:
+    """The place after a class that was opened before i, -1 where that is not plain."""
+    if expression[i : i + 1] == "^":
+        i += 1
+    if expression[i : i + 1] == "]":
+        i += 1
+    while i < len(expression):
+        if expression.startswith("[:", i):
+            i = expression.find(":]", i + 2) + 2
+            if i < 2:
+                return -1
+        elif expression[i] == "\\":
+            if expression[i + 1 : i + 2] in ("Q", "E", ""):
+                return -1
+            i += 2
+        elif expression[i] == "]":
+            return i + 1
+        else:
+            i += 1
+    return -1
+
+
+def _after_group(expression: str, i: int) -> int:
+    """The place after a group that was opened before i, -1 where that is not plain."""
+    depth = 1
+    while i < len(expression):
+        character = expression[i]
+        i += 1
+        if character == "\\":
+            if expression[i : i + 1] in ("Q", "E", ""):
+                return -1
+            i += 1
+        elif character == "[":
+            i = _after_class(expression, i)
+            if i < 0:
+                return -1
+        elif character == "(":
+            depth += 1
+        elif character == ")":
+            depth -= 1
+            if depth == 0:
+                return i
+    return -1
+
+
+def _after_quantifiers(expression: str, i: int) -> int:
+    """The place after `*`, `+?`, `{2,3}` and the like, -1 for a `{` that is none."""
+    while expression[i : i + 1] in tuple(_QUANTIFIERS):
+        if expression[i] == "{":
+            end = expression.find("}", i)
+            if end < 0 or not expression[i + 1 : end].replace(",", "", 1).isdecimal():
+                return -1
+            i = end
+        i += 1
+    return i
+
+
+def _options(memory: int = LEAST_MEMORY) -> Any:
+    import re2
+
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = memory
+    return options
+
+
+class Expression:
+    """One expression, compiled when it is first asked.
+
+    >>> Expression("^a+$").finds("aaa")
+    True
+    """
+
+    __slots__ = ("_compiled", "_pattern")
+
+    def __init__(self, pattern: str) -> None:
+        self._pattern = pattern
+        self._compiled: Any = None
+
+    def finds(self, text: str) -> bool:
+        if self._compiled is None:
+            self._compiled = regular_expression(self._pattern)
+        return self._compiled.search(text) is not None
+
+
+class ExpressionSet:
+    """Many expressions, searched in one pass a set.
+
+    >>> ExpressionSet(["^a", "b$", "c"]).found("ab")
+    [0, 1]
+    """
+
+    def __init__(self, patterns: Sequence[str]) -> None:
+        chunks: list[list[str]] = [[]]
+        size = 0
+        for pattern in patterns:
+            if len(chunks[-1]) >= SET_SIZE or size > SET_TEXT:
+                chunks.append([])
+                size = 0
+            chunks[-1].append(pattern)
+            size += len(pattern)
+        memory = max(LEAST_MEMORY, SET_MEMORY // len(chunks))
+        self._chunks = [(_set_of(chunk, memory), list(map(Expression, chunk))) for chunk in chunks]
+
+    def found(self, text: str) -> list[int]:
+        """The places, among the patterns, of those that are found in the text."""
+        encoded = text.encode()
+        found: list[int] = []
+        first = 0
+        for together, alone in self._chunks:
+            places = together.Match(encoded) if together is not None else None
+            if places is None:
+                places = [i for i, expression in enumerate(alone) if expression.finds(text)]
+            found += [first + place for place in places if place < len(alone)]
+            first += len(alone)
+        return found
+
+
+def _set_of(patterns: Sequence[str], memory: int) -> Any:
+    """The patterns and one more that is found everywhere; None where they are too large.
+
+    A set that runs out of memory finds nothing, and says so only by not finding that one.
+    """
+    import re2
+
+    together = re2.Set.SearchSet(_options(memory))
+    try:
+        for pattern in (*patterns, ""):
+            together.Add(pattern)
+        together.Compile()
+    except re2.error:
+        return None
+    return together

@@ -1,0 +1,419 @@
+"""Many `like` patterns against many strings: rare grams find candidates, which are then verified.
+
+Every pattern is filed under one *gram*: a run of 1, 2, 3, 4, 6 or 8 folded characters that each
+string it is true of must hold, chosen to be rare among the patterns; a pattern without wildcards
+under a hash of its whole text. A string is read once: each of its grams is looked up in a bitmap
+and then in a hash table, whose buckets list the patterns to verify. A pattern has one gram and a
+bucket is opened once a string, so that nothing is tried twice. Where two grams have one hash,
+they share a bucket, and verifying tells the patterns apart.
+
+Text is code points, so that `_` and case folding are exact; what a hash is made of stays below
+2**62, so that the kernels mean the same when they are not compiled.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.compiled import compiled
+
+Ints = NDArray[np.int32]
+Bytes = NDArray[np.uint8]
+Bounds = NDArray[np.int64]
+
+LIKE, CONTAINS, ENDSWITH, EXPRESSION = 0, 1, 2, 3  # how the text of a test is read
+EXACT, FOLDED, UNDECIDED = 0, 1, 2  # what a candidate is verified against; not here
+
+ANY, SPLIT = -1, -2  # in parsed patterns: `_` and `%`
+NO_GRAM, WHOLE = -1, 0  # instead of the length of a gram
+PERCENT, UNDERSCORE, BACKSLASH = 37, 95, 92
+
+MASK = 0x7FFFFFFF
+LONG_PIECE = 32  # from here on a piece has a table of borders, and is found in linear time
+
+# Occurrences that a gram is assumed to have besides those counted, by its length: among few
+# patterns everything is rare, and then the longest gram is best.
+COMMON = (0, 4000, 400, 60, 16, 0, 4, 0, 0)
+
+
+class Patterns(NamedTuple):
+    """All patterns; piece j of pattern p is codes[piece_at[j]:piece_at[j + 1]], j from first[p]."""
+
+    codes: Ints
+    borders: Ints  # of long pieces without `_`, as Knuth, Morris and Pratt use them
+    piece_at: Ints
+    piece_plain: Bytes  # 1: no `_` in it
+    first: Ints
+    shortest: Ints  # length of the shortest string that it can be true of
+    compared: Bytes  # EXACT, FOLDED or UNDECIDED
+
+
+class Grams(NamedTuple):
+    """From the hash of a gram to the patterns of its bucket."""
+
+    used: Bytes  # by length of gram: whether there are any
+    bitmap: Bytes  # a bit a hash; 2**k bits
+    keys: Ints  # open addressing; -1 is free
+    slots: Ints  # bucket of a key
+    bucket_at: Ints
+    members: Ints  # patterns, by bucket
+    always: Ints  # patterns that no gram finds
+
+
+@compiled
+def _mix(a: int, b: int) -> int:
+    """A hash of 31 bits of two."""
+    h = (int(a) & MASK) * 0x5BD1E995 + (int(b) & MASK) * 0x27D4EB2F
+    h = (h ^ (h >> 31)) & MASK
+    h = h * 0x2C1B3C6D
+    return (h ^ (h >> 30)) & MASK
+
+
+@compiled
+def _gram_hashes(text: Ints, n: int, k2: Ints, k3: Ints, k4: Ints, k6: Ints, k8: Ints) -> None:
+    """The hash of the gram of each length that starts at each place."""
+    for i in range(n - 1):
+        k2[i] = _mix(text[i] + 0x200000, text[i + 1])
+    for i in range(n - 2):
+        k3[i] = _mix(k2[i], text[i + 2])
+    for i in range(n - 3):
+        k4[i] = _mix(k2[i], k2[i + 2])
+    for i in range(n - 5):
+        k6[i] = _mix(k4[i], k2[i + 4])
+    for i in range(n - 7):
+        k8[i] = _mix(k4[i], k4[i + 4])
+
+
+@compiled
+def _one(code: int) -> int:
+    return _mix(code + 0x400000, 1)
+
+
+@compiled
+def _whole(text: Ints, start: int, n: int) -> int:
+    h = n + 0x600000
+    for i in range(start, start + n):
+        h = _mix(h, text[i])
+    return h
+
+
+# Building
+
+
+@compiled
+def parse_patterns(
+    texts: Ints, bounds: Bounds, reading: Bytes, folded: NDArray[np.bool_], fold: Ints
+) -> tuple[Ints, Bounds]:
+    """Code points with ANY and SPLIT in place of wildcards, and the bounds of each pattern."""
+    out = np.empty(texts.size + 2 * reading.size, np.int32)
+    out_bounds = np.zeros(reading.size + 1, np.int64)
+    n = 0
+    for p in range(reading.size):
+        if reading[p] != LIKE:
+            out[n] = SPLIT
+            n += 1
+        i = bounds[p]
+        while i < bounds[p + 1]:
+            code = texts[i]
+            if reading[p] == LIKE:
+                if code == PERCENT:
+                    code = SPLIT
+                elif code == UNDERSCORE:
+                    code = ANY
+                elif code == BACKSLASH:
+                    i += 1
+                    code = texts[i]
+            if folded[p] and code >= 0:
+                code = fold[code]
+            out[n] = code
+            n += 1
+            i += 1
+        if reading[p] == CONTAINS or reading[p] == EXPRESSION:
+            out[n] = SPLIT
+            n += 1
+        out_bounds[p + 1] = n
+    return out[:n], out_bounds
+
+
+@compiled
+def split_pieces(parsed: Ints, bounds: Bounds) -> tuple[Ints, Ints, Ints, Bytes, Ints, Ints]:
+    """Codes without SPLIT, the bounds of pieces and borders; the arrays of `Patterns`."""
+    patterns = bounds.size - 1
+    pieces = patterns
+    for i in range(parsed.size):
+        pieces += parsed[i] == SPLIT
+    codes = np.empty(parsed.size, np.int32)
+    borders = np.zeros(parsed.size, np.int32)
+    piece_at = np.zeros(pieces + 1, np.int32)
+    plain = np.ones(pieces, np.uint8)
+    first = np.zeros(patterns + 1, np.int32)
+    shortest = np.zeros(patterns, np.int32)
+    n = 0
+    piece = 0
+    for p in range(patterns):
+        for i in range(bounds[p], bounds[p + 1]):
+            code = parsed[i]
+            if code == SPLIT:
+                piece += 1
+                piece_at[piece] = n
+                continue
+            if code == ANY:
+                plain[piece] = 0
+            codes[n] = code
+            n += 1
+            shortest[p] += 1
+        piece += 1
+        piece_at[piece] = n
+        first[p + 1] = piece
+    for j in range(pieces):
+        start = piece_at[j]
+        size = piece_at[j + 1] - start
+        if size < LONG_PIECE or not plain[j]:
+            continue
+        k = 0
+        for i in range(1, size):
+            while k > 0 and codes[start + i] != codes[start + k]:
+                k = borders[start + k - 1]
+            if codes[start + i] == codes[start + k]:
+                k += 1
+            borders[start + i] = k
+    return codes[:n], borders[:n], piece_at, plain, first, shortest
+
+
+@compiled
+def _runs(parsed: Ints, start: int, end: int, run: Ints) -> None:
+    """The length of the run without wildcards that starts at each place."""
+    length = 0
+    for i in range(end - 1, start - 1, -1):
+        length = length + 1 if parsed[i] >= 0 else 0
+        run[i - start] = length
+
+
+@compiled
+def choose_grams(parsed: Ints, bounds: Bounds, fold: Ints) -> tuple[Ints, NDArray[np.int8]]:
+    """The hash and the length of the gram of each pattern: the rarest among all their grams."""
+    patterns = bounds.size - 1
+    longest = 1
+    for p in range(patterns):
+        longest = max(longest, bounds[p + 1] - bounds[p])
+    text = np.empty(longest, np.int32)
+    run = np.empty(longest, np.int32)
+    k = np.empty((9, longest), np.int32)
+    keys = np.full(patterns, -1, np.int32)
+    lengths = np.full(patterns, NO_GRAM, np.int8)
+    buckets = 1 << 12
+    while buckets < 4 * parsed.size and buckets < 1 << 24:
+        buckets *= 2
+    count = np.zeros(buckets, np.int32)
+    for choosing in range(2):
+        for p in range(patterns):
+            start = bounds[p]
+            n = bounds[p + 1] - start
+            wild = 0
+            for i in range(n):
+                code = parsed[start + i]
+                wild += code < 0
+                text[i] = fold[code] if code >= 0 else 0
+            if wild == 0:
+                keys[p] = _whole(text, 0, n)
+                lengths[p] = WHOLE
+                continue
+            _runs(parsed, start, bounds[p + 1], run)
+            _gram_hashes(text, n, k[2], k[3], k[4], k[6], k[8])
+            least = MASK
+            for i in range(n):
+                for length in (8, 6, 4, 3, 2, 1):
+                    if run[i] < length:
+                        continue
+                    key = _one(text[i]) if length == 1 else k[length, i]
+                    if not choosing:
+                        count[key & (buckets - 1)] += 1
+                        continue
+                    cost = count[key & (buckets - 1)] + COMMON[length]
+                    if cost < least:
+                        least = cost
+                        keys[p] = key
+                        lengths[p] = length
+    return keys, lengths
+
+
+@compiled
+def file_grams(distinct: Ints, bitmap_bits: int, table_size: int) -> tuple[Bytes, Ints, Ints]:
+    """The bitmap and the table of the distinct keys of buckets."""
+    bitmap = np.zeros(bitmap_bits // 8, np.uint8)
+    keys = np.full(table_size, -1, np.int32)
+    slots = np.zeros(table_size, np.int32)
+    for bucket in range(distinct.size):
+        key = distinct[bucket]
+        bit = key & (bitmap_bits - 1)
+        bitmap[bit >> 3] |= 1 << (bit & 7)
+        place = (key >> 5) & (table_size - 1)
+        while keys[place] >= 0:
+            place = (place + 1) & (table_size - 1)
+        keys[place] = key
+        slots[place] = bucket
+    return bitmap, keys, slots
+
+
+# Verifying
+
+
+@compiled
+def _at(text: Ints, position: int, codes: Ints, start: int, size: int) -> bool:
+    for i in range(size):
+        code = codes[start + i]
+        if code >= 0 and text[position + i] != code:
+            return False
+    return True
+
+
+@compiled
+def _find(text: Ints, position: int, end: int, ps: Patterns, j: int) -> int:
+    """The first place from `position` on where piece j lies before `end`, or -1."""
+    start = ps.piece_at[j]
+    size = int(ps.piece_at[j + 1] - start)
+    if size >= LONG_PIECE and ps.piece_plain[j]:
+        k = 0
+        for i in range(position, end):
+            while k > 0 and text[i] != ps.codes[start + k]:
+                k = ps.borders[start + k - 1]
+            if text[i] == ps.codes[start + k]:
+                k += 1
+            if k == size:
+                return i + 1 - size
+        return -1
+    for i in range(position, end - size + 1):
+        if _at(text, i, ps.codes, start, size):
+            return i
+    return -1
+
+
+@compiled
+def _covers(text: Ints, n: int, ps: Patterns, p: int) -> bool:
+    """Whether pattern p covers the text: `language.strings` over arrays."""
+    first = ps.first[p]
+    last = ps.first[p + 1] - 1
+    start = ps.piece_at[first]
+    size = ps.piece_at[first + 1] - start
+    if first == last:
+        return n == size and _at(text, 0, ps.codes, start, size)
+    if n < ps.shortest[p]:
+        return False
+    last_start = ps.piece_at[last]
+    last_size = ps.piece_at[last + 1] - last_start
+    end = n - last_size
+    if not _at(text, end, ps.codes, last_start, last_size):
+        return False
+    if not _at(text, 0, ps.codes, start, size):
+        return False
+    position = size
+    for j in range(first + 1, last):
+        position = _find(text, position, end, ps, j)
+        if position < 0:
+            return False
+        position += ps.piece_at[j + 1] - ps.piece_at[j]
+    return True
+
+
+# Matching
+
+
+@compiled
+def _bucket(gs: Grams, key: int) -> int:
+    """The bucket of a key, or -1."""
+    place = (key >> 5) & (gs.keys.size - 1)
+    while gs.keys[place] >= 0:
+        if gs.keys[place] == key:
+            return int(gs.slots[place])
+        place = (place + 1) & (gs.keys.size - 1)
+    return -1
+
+
+@compiled
+def _open(gs: Grams, key: int, value: int, stamps: Ints, opened: Ints, count: int) -> int:
+    """Note the bucket of a key that the bitmap holds, once a value."""
+    bucket = _bucket(gs, key)
+    if bucket >= 0 and stamps[bucket] != value:
+        stamps[bucket] = value
+        opened[count] = bucket
+        return count + 1
+    return count
+
+
+@compiled
+def _look_up(gs: Grams, n: int, value: int, k: Ints, stamps: Ints, opened: Ints) -> int:
+    """The buckets of all grams of a text: how many were noted in `opened`."""
+    bits = gs.bitmap.size * 8 - 1
+    count = 0
+    for length in range(1, 9):
+        if not gs.used[length]:
+            continue
+        row = k[length]
+        for i in range(n - length + 1):
+            key = row[i]
+            bit = key & bits
+            if (gs.bitmap[bit >> 3] >> (bit & 7)) & 1:
+                count = _open(gs, key, value, stamps, opened, count)
+    if gs.used[WHOLE]:
+        key = _whole(k[0], 0, n)
+        bit = key & bits
+        if (gs.bitmap[bit >> 3] >> (bit & 7)) & 1:
+            count = _open(gs, key, value, stamps, opened, count)
+    return count
+
+
+@compiled
+def match_texts(
+    texts: Ints, bounds: Bounds, ps: Patterns, gs: Grams, fold: Ints
+) -> tuple[Bounds, Ints, int]:
+    """The patterns of each text, as bounds and members, and how many were verified.
+
+    A member below zero is -1 - pattern: its gram is there, and the caller decides.
+    """
+    values = bounds.size - 1
+    longest = 1
+    for v in range(values):
+        longest = max(longest, bounds[v + 1] - bounds[v])
+    raw = np.empty(longest, np.int32)
+    k = np.empty((9, longest), np.int32)  # row 0 is the folded text, the others hashes of grams
+    stamps = np.full(gs.bucket_at.size, -1, np.int32)
+    opened = np.empty(gs.bucket_at.size, np.int32)
+    found = np.empty(64 + 4 * values, np.int32)
+    found_at = np.zeros(values + 1, np.int64)
+    count = 0
+    tried = 0
+    for v in range(values):
+        start = bounds[v]
+        n = bounds[v + 1] - start
+        for i in range(n):
+            raw[i] = texts[start + i]
+            k[0, i] = fold[raw[i]]
+        if gs.used[1]:
+            for i in range(n):
+                k[1, i] = _one(k[0, i])
+        _gram_hashes(k[0], n, k[2], k[3], k[4], k[6], k[8])
+        buckets = _look_up(gs, n, v, k, stamps, opened)
+        for b in range(-1, buckets):
+            if b < 0:
+                members = gs.always
+            else:
+                members = gs.members[gs.bucket_at[opened[b]] : gs.bucket_at[opened[b] + 1]]
+            if count + members.size > found.size:
+                grown = np.empty(2 * (count + members.size), np.int32)
+                grown[:count] = found[:count]
+                found = grown
+            for i in range(members.size):
+                p = members[i]
+                if ps.compared[p] == UNDECIDED:
+                    found[count] = -1 - p
+                    count += 1
+                    continue
+                tried += 1
+                if _covers(k[0] if ps.compared[p] == FOLDED else raw, n, ps, p):
+                    found[count] = p
+                    count += 1
+        found_at[v + 1] = count
+    return found_at, found[:count], tried
