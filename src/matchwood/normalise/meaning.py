@@ -29,6 +29,7 @@ Bits = tuple[int, int]  # the assignments where a node is true, and where it is 
 _WIDTH = 56  # assignments in a round; the nine random numbers of an atom fit one digest
 _ROUND = (1 << _WIDTH) - 1
 _ALL = (1 << 4 * _WIDTH) - 1
+_ENOUGH = 8  # assignments that a rule is true of, to tell it from others
 
 
 # Fingerprints
@@ -42,12 +43,24 @@ def fingerprint(tree: Node) -> int:
     >>> fingerprint(one) == fingerprint(two) != fingerprint(parse("a and b or c"))
     True
     """
-    return fold(tree, _bits)[0]
+    found = fold(tree, _bits)[0]
+    if found.bit_count() >= _ENOUGH:
+        return found
+    # Too much is asked at once for all but a few of the assignments. Where an atom may be true
+    # and false together, more is possible: that tells such rules apart, and overlooks only
+    # equalities that rest on parts like `x and not x`.
+    return -1 - fold(tree, _loose_bits)[0]
 
 
 def _bits(node: Node, operands: Sequence[Bits]) -> Bits:
-    if not operands:
-        return _leaf_bits(node)
+    return _joined_bits(node, operands) if operands else _leaf_bits(node, False)
+
+
+def _loose_bits(node: Node, operands: Sequence[Bits]) -> Bits:
+    return _joined_bits(node, operands) if operands else _leaf_bits(node, True)
+
+
+def _joined_bits(node: Node, operands: Sequence[Bits]) -> Bits:
     if isinstance(node, Not):
         true, false = operands[0]
         return false, true
@@ -69,19 +82,19 @@ def _bits(node: Node, operands: Sequence[Bits]) -> Bits:
 
 
 @lru_cache(maxsize=1 << 18)
-def _leaf_bits(node: Node) -> Bits:
+def _leaf_bits(node: Node, loose: bool) -> Bits:
     if isinstance(node, Constant):
         return (_ALL, 0) if node.value else (0, _ALL)
     atoms = atoms_of(node)
     true, false = 0, _ALL
     for text in atoms.texts:
-        t, f = _atom_bits(text, atoms.binds)
+        t, f = _atom_bits(text, atoms.binds or loose)
         true |= t
         false &= f
     return (false, true) if atoms.negated else (true, false)
 
 
-def _atom_bits(text: str, binds: bool) -> Bits:
+def _atom_bits(text: str, loose: bool) -> Bits:
     """Made up from the text: four rounds, in which an atom is true most, little, half of the time.
 
     Long chains of `and` are then true somewhere, and long chains of `or` false. In the last round
@@ -98,8 +111,8 @@ def _atom_bits(text: str, binds: bool) -> Bits:
     )
     unsure = random >> 8 * _WIDTH & _ROUND
     false = true ^ _ALL
-    if binds:
-        return true, false | unsure
+    if loose:
+        return most & _ALL | true, (random >> 4 * _WIDTH | random >> 5 * _WIDTH | false) & _ALL
     defined = ~(unsure << 3 * _WIDTH)
     return true & defined, false & defined
 
