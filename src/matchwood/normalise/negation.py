@@ -37,7 +37,7 @@ def push_negations(tree: Node) -> Node:
 
     >>> from matchwood.language import parse
     >>> push_negations(parse("not (a = 1 and (b < 2 or not c) and (d xor e))"))
-    parse('a != 1 or not b < 2 and c or (d xnor e)')
+    parse('a != 1 or not b < 2 and c or d xnor e')
     """
     if not any(isinstance(node, Not) for node in walk(tree)):
         return tree
