@@ -29,7 +29,8 @@ Bits = tuple[int, int]  # the assignments where a node is true, and where it is 
 _WIDTH = 56  # assignments in a round; the nine random numbers of an atom fit one digest
 _ROUND = (1 << _WIDTH) - 1
 _ALL = (1 << 4 * _WIDTH) - 1
-_ENOUGH = 8  # assignments that a rule is true of, to tell it from others
+_ENOUGH = 8  # assignments that a rule is true of, and not true of, to tell it from others
+_PLAIN, _SPARSE, _LOOSE = range(3)  # atoms mostly defined, mostly undefined, or true and false
 
 
 # Fingerprints
@@ -44,20 +45,27 @@ def fingerprint(tree: Node) -> int:
     True
     """
     found = fold(tree, _bits)[0]
-    if found.bit_count() >= _ENOUGH:
+    if _ENOUGH <= found.bit_count() <= 4 * _WIDTH - _ENOUGH:
         return found
-    # Too much is asked at once for all but a few of the assignments. Where an atom may be true
-    # and false together, more is possible: that tells such rules apart, and overlooks only
-    # equalities that rest on parts like `x and not x`.
+    if found.bit_count() > _ENOUGH:
+        # True of nearly all assignments: atoms that are mostly undefined tell more.
+        return -1 - fold(tree, _sparse_bits)[0]
+    # Too much is asked at once. Where an atom may be true and false together, more is possible:
+    # that tells such rules apart, and overlooks only equalities that rest on parts like
+    # `x and not x`.
     return -1 - fold(tree, _loose_bits)[0]
 
 
 def _bits(node: Node, operands: Sequence[Bits]) -> Bits:
-    return _joined_bits(node, operands) if operands else _leaf_bits(node, False)
+    return _joined_bits(node, operands) if operands else _leaf_bits(node, _PLAIN)
+
+
+def _sparse_bits(node: Node, operands: Sequence[Bits]) -> Bits:
+    return _joined_bits(node, operands) if operands else _leaf_bits(node, _SPARSE)
 
 
 def _loose_bits(node: Node, operands: Sequence[Bits]) -> Bits:
-    return _joined_bits(node, operands) if operands else _leaf_bits(node, True)
+    return _joined_bits(node, operands) if operands else _leaf_bits(node, _LOOSE)
 
 
 def _joined_bits(node: Node, operands: Sequence[Bits]) -> Bits:
@@ -82,19 +90,19 @@ def _joined_bits(node: Node, operands: Sequence[Bits]) -> Bits:
 
 
 @lru_cache(maxsize=1 << 18)
-def _leaf_bits(node: Node, loose: bool) -> Bits:
+def _leaf_bits(node: Node, kind: int) -> Bits:
     if isinstance(node, Constant):
         return (_ALL, 0) if node.value else (0, _ALL)
     atoms = atoms_of(node)
     true, false = 0, _ALL
     for text in atoms.texts:
-        t, f = _atom_bits(text, atoms.binds or loose)
+        t, f = _atom_bits(text, _LOOSE if atoms.binds else kind)
         true |= t
         false &= f
     return (false, true) if atoms.negated else (true, false)
 
 
-def _atom_bits(text: str, loose: bool) -> Bits:
+def _atom_bits(text: str, kind: int) -> Bits:
     """Made up from the text: four rounds, in which an atom is true most, little, half of the time.
 
     Long chains of `and` are then true somewhere, and long chains of `or` false. In the last round
@@ -111,7 +119,10 @@ def _atom_bits(text: str, loose: bool) -> Bits:
     )
     unsure = random >> 8 * _WIDTH & _ROUND
     false = true ^ _ALL
-    if loose:
+    if kind == _SPARSE:
+        seldom = random & random >> 4 * _WIDTH & _ALL
+        return true & seldom, false & seldom
+    if kind == _LOOSE:
         return most & _ALL | true, (random >> 4 * _WIDTH | random >> 5 * _WIDTH | false) & _ALL
     defined = ~(unsure << 3 * _WIDTH)
     return true & defined, false & defined
