@@ -19,6 +19,14 @@ from matchwood.language.values import Value
 from matchwood.match import patterns
 from matchwood.match.patterns import PatternIndex, fold_table
 from matchwood.match.patterns_expressions import Expression, ExpressionSet, needed_text
+from matchwood.match.patterns_kernels import (
+    MASK,
+    choose_checks,
+    choose_grams,
+    file_grams,
+    match_texts,
+)
+from matchwood.match.patterns_parsing import parse_patterns, split_pieces
 
 LETTERS = "abAB.kKK\u0131İßẞσςΣſ\0é\u0301\U0001f600\U00010400\U00010428"
 A = Attribute("a")
@@ -238,6 +246,27 @@ def test_threads_build_once_and_agree():
     for thread in threads:
         thread.join()
     assert answers == [right] * 4
+
+
+def test_scratch_starts_over_when_its_numbers_run_out():
+    index = PatternIndex(numbered([Like("a", "like", "%ab_d%"), Like("a", "ilike", "%ab%")]))
+    right = [[], [1], [0, 1], [], [0, 1]]
+    texts = ["xxab"[:3], "xAb", "abcd", "", "xabbd"]
+    index.hits("")
+    for spent in range(6):
+        (scratch,) = index._parts().texts._idle
+        scratch.epoch[0] = MASK - spent
+        assert split(*index.hits_of_many(texts)) == right
+
+
+def test_each_kernel_is_compiled_for_one_type_of_arrays():
+    for nodes in ([Like("a", "like", "_%")], [Call("contains", (A, "é")), Like("a", "ilike", "x")]):
+        index = PatternIndex(numbered(nodes))
+        index.hits("x")
+        index.hits_of_many(["", "é"])
+        index.hits_of_many([])
+    kernels = (parse_patterns, split_pieces, choose_grams, choose_checks, file_grams, match_texts)
+    assert all(len(getattr(kernel, "signatures", "1")) == 1 for kernel in kernels)
 
 
 # Regular expressions

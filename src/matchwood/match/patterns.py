@@ -24,19 +24,24 @@ from matchwood.language.tree import Call, Like, Node
 from matchwood.language.values import Family, Literal, Value, family_of, read_time
 from matchwood.match.patterns_expressions import Expression, ExpressionSet, needed_text
 from matchwood.match.patterns_kernels import (
-    CONTAINS,
-    ENDSWITH,
     EXACT,
-    EXPRESSION,
     FOLDED,
-    LIKE,
     NO_GRAM,
+    PAIRS,
     UNDECIDED,
     Grams,
     Patterns,
+    Scratch,
+    choose_checks,
     choose_grams,
     file_grams,
     match_texts,
+)
+from matchwood.match.patterns_parsing import (
+    CONTAINS,
+    ENDSWITH,
+    EXPRESSION,
+    LIKE,
     parse_patterns,
     split_pieces,
 )
@@ -67,7 +72,7 @@ class PatternIndex:
     def __init__(
         self, tests: Sequence[tuple[int, Node]], schema: Hierarchies | None = None
     ) -> None:
-        self.tried = 0  # candidates verified so far; threads may lose a few of each other's
+        self.tried = 0  # candidates so far; threads may lose a few of each other's
         self.calls = 0  # values asked about so far
         self._tests = tests
         self._schema = schema
@@ -303,33 +308,54 @@ class _Texts:
         self._fold = fold
         self._places = np.array([text.place for text in texts], np.int32)
         self._patterns = Patterns(*(_frozen(array) for array in (*pieces, compared)))
-        self._grams = _grams(*choose_grams(parsed, parsed_at, fold))
+        checks = choose_checks(parsed, parsed_at, fold)
+        self._grams = _grams(*choose_grams(parsed, parsed_at, fold), checks)
+        self._idle: list[Scratch] = []  # taken while a thread matches
 
     def matches(self, values: Sequence[str]) -> tuple[NDArray[np.int64], Numbers, int]:
         """Bounds and places; a place below zero is -1 - that of an undecided expression."""
         if not self._places.size:
             return np.zeros(len(values) + 1, np.int64), np.empty(0, np.int32), 0
         codes, bounds = code_points(values)
-        at, found, tried = match_texts(codes, bounds, self._patterns, self._grams, self._fold)
+        try:
+            scratch = self._idle.pop()
+        except IndexError:
+            scratch = _scratch(self._grams)
+        at, found, tried = match_texts(
+            codes, bounds, self._patterns, self._grams, self._fold, scratch
+        )
+        self._idle.append(scratch)
+        if not found.size or found.min() >= 0:
+            return at, self._places[found], tried
         decided = self._places[np.where(found < 0, -1 - found, found)]
         return at, np.where(found < 0, -1 - decided, decided), tried
 
 
-def _grams(keys: Numbers, lengths: NDArray[np.int8]) -> Grams:
+def _grams(keys: Numbers, lengths: NDArray[np.int8], checks: NDArray[np.int16]) -> Grams:
     """File each pattern under its gram, or among those always tried."""
     filed = np.flatnonzero(lengths != NO_GRAM).astype(np.int32)
+    always = np.flatnonzero(lengths == NO_GRAM).astype(np.int32)
     distinct, bucket, sizes = np.unique(keys[filed], return_inverse=True, return_counts=True)
-    bucket_at = np.zeros(len(distinct) + 1, np.int32)
-    np.cumsum(sizes, out=bucket_at[1:])
+    bucket_at = np.zeros(len(distinct) + 2, np.int32)
+    np.cumsum([*sizes, len(always)], out=bucket_at[1:])
     used = np.zeros(9, np.uint8)
     used[lengths[filed]] = 1
     bits = max(4096, 1 << (16 * len(distinct)).bit_length())
     table = max(64, 1 << (2 * len(distinct)).bit_length())
     bitmap, table_keys, slots = file_grams(distinct, bits, table)
-    members = filed[np.argsort(bucket, kind="stable")]
-    always = np.flatnonzero(lengths == NO_GRAM).astype(np.int32)
-    arrays = (used, bitmap, table_keys, slots, bucket_at, members, always)
+    members = np.concatenate([filed[np.argsort(bucket, kind="stable")], always])
+    arrays = (used, bitmap, table_keys, slots, bucket_at, members, checks[members])
     return Grams(*(_frozen(array) for array in arrays))
+
+
+def _scratch(grams: Grams) -> Scratch:
+    buckets = len(grams.bucket_at)
+    return Scratch(
+        np.zeros(buckets, np.int32),
+        np.empty(buckets, np.int32),
+        np.zeros(PAIRS, np.int32),
+        np.zeros(1, np.int64),
+    )
 
 
 def code_points(values: Sequence[str]) -> tuple[Numbers, NDArray[np.int64]]:

@@ -5,7 +5,9 @@ string it is true of must hold, chosen to be rare among the patterns; a pattern 
 under a hash of its whole text. A string is read once: each of its grams is looked up in a bitmap
 and then in a hash table, whose buckets list the patterns to verify. A pattern has one gram and a
 bucket is opened once a string, so that nothing is tried twice. Where two grams have one hash,
-they share a bucket, and verifying tells the patterns apart.
+they share a bucket, and verifying tells the patterns apart. A member of a bucket carries hashes
+of a few more pairs of its characters: most of those that are not true lack one of them, and are
+told from one cache line.
 
 Text is code points, so that `_` and case folding are exact; what a hash is made of stays below
 2**62, so that the kernels mean the same when they are not compiled.
@@ -24,15 +26,14 @@ Ints = NDArray[np.int32]
 Bytes = NDArray[np.uint8]
 Bounds = NDArray[np.int64]
 
-LIKE, CONTAINS, ENDSWITH, EXPRESSION = 0, 1, 2, 3  # how the text of a test is read
 EXACT, FOLDED, UNDECIDED = 0, 1, 2  # what a candidate is verified against; not here
 
-ANY, SPLIT = -1, -2  # in parsed patterns: `_` and `%`
 NO_GRAM, WHOLE = -1, 0  # instead of the length of a gram
-PERCENT, UNDERSCORE, BACKSLASH = 37, 95, 92
 
 MASK = 0x7FFFFFFF
-LONG_PIECE = 32  # from here on a piece has a table of borders, and is found in linear time
+CHECKS = 8  # pairs of characters that a candidate is asked for before it is verified
+PAIRS = 4096  # what the hash of such a pair is cut to
+LONG_PIECE = 32  # from here on a piece without `_` is found in linear time
 
 # Occurrences that a gram is assumed to have besides those counted, by its length: among few
 # patterns everything is rare, and then the longest gram is best.
@@ -42,8 +43,8 @@ COMMON = (0, 4000, 400, 60, 16, 0, 4, 0, 0)
 class Patterns(NamedTuple):
     """All patterns; piece j of pattern p is codes[piece_at[j]:piece_at[j + 1]], j from first[p]."""
 
-    codes: Ints
-    borders: Ints  # of long pieces without `_`, as Knuth, Morris and Pratt use them
+    codes: Ints  # below zero is `_`
+    borders: Ints  # of pieces without `_`, as Knuth, Morris and Pratt use them
     piece_at: Ints
     piece_plain: Bytes  # 1: no `_` in it
     first: Ints
@@ -59,8 +60,17 @@ class Grams(NamedTuple):
     keys: Ints  # open addressing; -1 is free
     slots: Ints  # bucket of a key
     bucket_at: Ints
-    members: Ints  # patterns, by bucket
-    always: Ints  # patterns that no gram finds
+    members: Ints  # patterns, by bucket; the last bucket is of those that no gram finds
+    checks: NDArray[np.int16]  # a row a member: pairs of characters it needs, -1 is none
+
+
+class Scratch(NamedTuple):
+    """What one thread writes while it matches; a number counted up forgets the last string."""
+
+    stamps: Ints  # of each bucket: the string that it was last opened for
+    opened: Ints  # buckets of a string
+    pairs: Ints  # the string that each pair of characters was last in
+    epoch: Bounds  # one number: strings so far
 
 
 @compiled
@@ -73,10 +83,15 @@ def _mix(a: int, b: int) -> int:
 
 
 @compiled
+def _pair(first: int, second: int) -> int:
+    return _mix(first + 0x200000, second)
+
+
+@compiled
 def _gram_hashes(text: Ints, n: int, k2: Ints, k3: Ints, k4: Ints, k6: Ints, k8: Ints) -> None:
     """The hash of the gram of each length that starts at each place."""
     for i in range(n - 1):
-        k2[i] = _mix(text[i] + 0x200000, text[i + 1])
+        k2[i] = _pair(text[i], text[i + 1])
     for i in range(n - 2):
         k3[i] = _mix(k2[i], text[i + 2])
     for i in range(n - 3):
@@ -101,86 +116,6 @@ def _whole(text: Ints, start: int, n: int) -> int:
 
 
 # Building
-
-
-@compiled
-def parse_patterns(
-    texts: Ints, bounds: Bounds, reading: Bytes, folded: NDArray[np.bool_], fold: Ints
-) -> tuple[Ints, Bounds]:
-    """Code points with ANY and SPLIT in place of wildcards, and the bounds of each pattern."""
-    out = np.empty(texts.size + 2 * reading.size, np.int32)
-    out_bounds = np.zeros(reading.size + 1, np.int64)
-    n = 0
-    for p in range(reading.size):
-        if reading[p] != LIKE:
-            out[n] = SPLIT
-            n += 1
-        i = bounds[p]
-        while i < bounds[p + 1]:
-            code = texts[i]
-            if reading[p] == LIKE:
-                if code == PERCENT:
-                    code = SPLIT
-                elif code == UNDERSCORE:
-                    code = ANY
-                elif code == BACKSLASH:
-                    i += 1
-                    code = texts[i]
-            if folded[p] and code >= 0:
-                code = fold[code]
-            out[n] = code
-            n += 1
-            i += 1
-        if reading[p] == CONTAINS or reading[p] == EXPRESSION:
-            out[n] = SPLIT
-            n += 1
-        out_bounds[p + 1] = n
-    return out[:n], out_bounds
-
-
-@compiled
-def split_pieces(parsed: Ints, bounds: Bounds) -> tuple[Ints, Ints, Ints, Bytes, Ints, Ints]:
-    """Codes without SPLIT, the bounds of pieces and borders; the arrays of `Patterns`."""
-    patterns = bounds.size - 1
-    pieces = patterns
-    for i in range(parsed.size):
-        pieces += parsed[i] == SPLIT
-    codes = np.empty(parsed.size, np.int32)
-    borders = np.zeros(parsed.size, np.int32)
-    piece_at = np.zeros(pieces + 1, np.int32)
-    plain = np.ones(pieces, np.uint8)
-    first = np.zeros(patterns + 1, np.int32)
-    shortest = np.zeros(patterns, np.int32)
-    n = 0
-    piece = 0
-    for p in range(patterns):
-        for i in range(bounds[p], bounds[p + 1]):
-            code = parsed[i]
-            if code == SPLIT:
-                piece += 1
-                piece_at[piece] = n
-                continue
-            if code == ANY:
-                plain[piece] = 0
-            codes[n] = code
-            n += 1
-            shortest[p] += 1
-        piece += 1
-        piece_at[piece] = n
-        first[p + 1] = piece
-    for j in range(pieces):
-        start = piece_at[j]
-        size = piece_at[j + 1] - start
-        if size < LONG_PIECE or not plain[j]:
-            continue
-        k = 0
-        for i in range(1, size):
-            while k > 0 and codes[start + i] != codes[start + k]:
-                k = borders[start + k - 1]
-            if codes[start + i] == codes[start + k]:
-                k += 1
-            borders[start + i] = k
-    return codes[:n], borders[:n], piece_at, plain, first, shortest
 
 
 @compiled
@@ -241,6 +176,27 @@ def choose_grams(parsed: Ints, bounds: Bounds, fold: Ints) -> tuple[Ints, NDArra
 
 
 @compiled
+def choose_checks(parsed: Ints, bounds: Bounds, fold: Ints) -> NDArray[np.int16]:
+    """Pairs of characters of each pattern, spread over all that it has."""
+    patterns = bounds.size - 1
+    checks = np.full((patterns, CHECKS), -1, np.int16)
+    for p in range(patterns):
+        total = 0
+        for i in range(bounds[p], bounds[p + 1] - 1):
+            total += parsed[i] >= 0 and parsed[i + 1] >= 0
+        seen = 0
+        taken = 0
+        for i in range(bounds[p], bounds[p + 1] - 1):
+            if parsed[i] < 0 or parsed[i + 1] < 0:
+                continue
+            if taken < CHECKS and seen * min(CHECKS, total) >= taken * total:
+                checks[p, taken] = _pair(fold[parsed[i]], fold[parsed[i + 1]]) & (PAIRS - 1)
+                taken += 1
+            seen += 1
+    return checks
+
+
+@compiled
 def file_grams(distinct: Ints, bitmap_bits: int, table_size: int) -> tuple[Bytes, Ints, Ints]:
     """The bitmap and the table of the distinct keys of buckets."""
     bitmap = np.zeros(bitmap_bits // 8, np.uint8)
@@ -285,8 +241,9 @@ def _find(text: Ints, position: int, end: int, ps: Patterns, j: int) -> int:
             if k == size:
                 return i + 1 - size
         return -1
+    initial = ps.codes[start] if size else -1
     for i in range(position, end - size + 1):
-        if _at(text, i, ps.codes, start, size):
+        if (text[i] == initial or initial < 0) and _at(text, i, ps.codes, start, size):
             return i
     return -1
 
@@ -333,18 +290,18 @@ def _bucket(gs: Grams, key: int) -> int:
 
 
 @compiled
-def _open(gs: Grams, key: int, value: int, stamps: Ints, opened: Ints, count: int) -> int:
-    """Note the bucket of a key that the bitmap holds, once a value."""
+def _open(gs: Grams, key: int, epoch: int, stamps: Ints, opened: Ints, count: int) -> int:
+    """Note the bucket of a key that the bitmap holds, once a string."""
     bucket = _bucket(gs, key)
-    if bucket >= 0 and stamps[bucket] != value:
-        stamps[bucket] = value
+    if bucket >= 0 and stamps[bucket] != epoch:
+        stamps[bucket] = epoch
         opened[count] = bucket
         return count + 1
     return count
 
 
 @compiled
-def _look_up(gs: Grams, n: int, value: int, k: Ints, stamps: Ints, opened: Ints) -> int:
+def _look_up(gs: Grams, n: int, epoch: int, k: Ints, stamps: Ints, opened: Ints) -> int:
     """The buckets of all grams of a text: how many were noted in `opened`."""
     bits = gs.bitmap.size * 8 - 1
     count = 0
@@ -356,20 +313,42 @@ def _look_up(gs: Grams, n: int, value: int, k: Ints, stamps: Ints, opened: Ints)
             key = row[i]
             bit = key & bits
             if (gs.bitmap[bit >> 3] >> (bit & 7)) & 1:
-                count = _open(gs, key, value, stamps, opened, count)
+                count = _open(gs, key, epoch, stamps, opened, count)
     if gs.used[WHOLE]:
         key = _whole(k[0], 0, n)
         bit = key & bits
         if (gs.bitmap[bit >> 3] >> (bit & 7)) & 1:
-            count = _open(gs, key, value, stamps, opened, count)
+            count = _open(gs, key, epoch, stamps, opened, count)
     return count
 
 
 @compiled
+def _may_cover(gs: Grams, member: int, pairs: Ints, epoch: int) -> bool:
+    """Whether the string has the pairs of characters that a member needs."""
+    for c in range(CHECKS):
+        check = gs.checks[member, c]
+        if check < 0:
+            break
+        if pairs[check] != epoch:
+            return False
+    return True
+
+
+@compiled
+def _next_epoch(sc: Scratch) -> int:
+    if sc.epoch[0] >= MASK - 1:
+        sc.stamps[:] = 0
+        sc.pairs[:] = 0
+        sc.epoch[0] = 0
+    sc.epoch[0] += 1
+    return int(sc.epoch[0])
+
+
+@compiled
 def match_texts(
-    texts: Ints, bounds: Bounds, ps: Patterns, gs: Grams, fold: Ints
+    texts: Ints, bounds: Bounds, ps: Patterns, gs: Grams, fold: Ints, sc: Scratch
 ) -> tuple[Bounds, Ints, int]:
-    """The patterns of each text, as bounds and members, and how many were verified.
+    """The patterns of each text, as bounds and members, and how many were candidates.
 
     A member below zero is -1 - pattern: its gram is there, and the caller decides.
     """
@@ -379,8 +358,6 @@ def match_texts(
         longest = max(longest, bounds[v + 1] - bounds[v])
     raw = np.empty(longest, np.int32)
     k = np.empty((9, longest), np.int32)  # row 0 is the folded text, the others hashes of grams
-    stamps = np.full(gs.bucket_at.size, -1, np.int32)
-    opened = np.empty(gs.bucket_at.size, np.int32)
     found = np.empty(64 + 4 * values, np.int32)
     found_at = np.zeros(values + 1, np.int64)
     count = 0
@@ -388,6 +365,7 @@ def match_texts(
     for v in range(values):
         start = bounds[v]
         n = bounds[v + 1] - start
+        epoch = _next_epoch(sc)
         for i in range(n):
             raw[i] = texts[start + i]
             k[0, i] = fold[raw[i]]
@@ -395,24 +373,27 @@ def match_texts(
             for i in range(n):
                 k[1, i] = _one(k[0, i])
         _gram_hashes(k[0], n, k[2], k[3], k[4], k[6], k[8])
-        buckets = _look_up(gs, n, v, k, stamps, opened)
-        for b in range(-1, buckets):
-            if b < 0:
-                members = gs.always
-            else:
-                members = gs.members[gs.bucket_at[opened[b]] : gs.bucket_at[opened[b] + 1]]
-            if count + members.size > found.size:
-                grown = np.empty(2 * (count + members.size), np.int32)
+        for i in range(n - 1):
+            sc.pairs[k[2, i] & (PAIRS - 1)] = epoch
+        buckets = _look_up(gs, n, epoch, k, sc.stamps, sc.opened)
+        for b in range(buckets + 1):
+            # The last bucket is of those that no gram finds, and is opened always.
+            bucket = sc.opened[b] if b < buckets else gs.bucket_at.size - 2
+            first = gs.bucket_at[bucket]
+            end = gs.bucket_at[bucket + 1]
+            tried += end - first
+            if count + end - first > found.size:
+                grown = np.empty(2 * (count + end - first), np.int32)
                 grown[:count] = found[:count]
                 found = grown
-            for i in range(members.size):
-                p = members[i]
+            for member in range(first, end):
+                if not _may_cover(gs, member, sc.pairs, epoch):
+                    continue
+                p = gs.members[member]
                 if ps.compared[p] == UNDECIDED:
                     found[count] = -1 - p
                     count += 1
-                    continue
-                tried += 1
-                if _covers(k[0] if ps.compared[p] == FOLDED else raw, n, ps, p):
+                elif _covers(k[0] if ps.compared[p] == FOLDED else raw, n, ps, p):
                     found[count] = p
                     count += 1
         found_at[v + 1] = count
