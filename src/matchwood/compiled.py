@@ -1,0 +1,110 @@
+"""`compiled`: the one decorator for kernels, which sees to Numba's cache on disk.
+
+Without a writable place kernels are compiled in every process, and that is said once. A cache
+that an interrupted write left broken is thrown away and made anew.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import tempfile
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+import numba.extending
+from numba.core.caching import FunctionCache
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class CacheWarning(RuntimeWarning):
+    """Kernels cannot be kept on disk."""
+
+
+def cache_directory() -> Path | None:
+    """The first writable place for compiled kernels; None where there is none."""
+    places = [
+        os.environ.get("NUMBA_CACHE_DIR"),
+        str(Path(__file__).parent / "__pycache__"),
+        os.path.join(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "matchwood"),
+        os.path.join(tempfile.gettempdir(), f"matchwood-{os.getuid()}"),
+    ]
+    for place in places:
+        if place:
+            directory = Path(place).expanduser()
+            try:
+                directory.mkdir(parents=True, exist_ok=True)
+                with tempfile.TemporaryFile(dir=directory):
+                    return directory
+            except OSError:
+                continue
+    return None
+
+
+_directory = cache_directory()
+if _directory is None:
+    warnings.warn(
+        "no writable directory for compiled kernels: every process compiles them "
+        "(set NUMBA_CACHE_DIR to one)",
+        CacheWarning,
+        stacklevel=2,
+    )
+elif not numba.config.CACHE_DIR:
+    numba.config.CACHE_DIR = str(_directory)
+
+
+class _Cache(FunctionCache):  # type: ignore[misc]
+    """Numba's cache, which treats an unreadable entry as absent."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except (EOFError, pickle.UnpicklingError, ValueError, IndexError):
+            self.flush()
+            return None
+
+
+def compiled(function: F) -> F:
+    """Compile a kernel that releases the GIL; keep it on disk where that is possible."""
+    kernel = numba.njit(nogil=True)(function)
+    if _directory is not None and hasattr(kernel, "_cache"):
+        kernel._cache = _Cache(function)
+    return kernel  # type: ignore[no-any-return]
+
+
+def inlined(function: F) -> F:
+    """Compile a function into the kernels of its own file that call it: a call that passes the
+    arrays of an index would cost more than most of these functions do."""
+    return numba.njit(nogil=True, forceinline=True)(function)  # type: ignore[no-any-return]
+
+
+if numba.config.DISABLE_JIT:
+
+    def prefetch(array: Any, place: int) -> None:
+        """Nothing to do where kernels are not compiled."""
+
+else:
+
+    @numba.extending.intrinsic  # type: ignore[untyped-decorator]
+    def prefetch(typing_context: Any, array: Any, place: Any) -> Any:
+        """Ask for the cache line of array[place], which will be read soon."""
+        from llvmlite import ir
+        from numba.core import cgutils, types
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+            pointer_type = ir.IntType(8).as_pointer()
+            pointer = builder.bitcast(builder.gep(data, [arguments[1]]), pointer_type)
+            flag = ir.IntType(32)
+            signature_ = ir.FunctionType(ir.VoidType(), [pointer_type, flag, flag, flag])
+            function = cgutils.get_or_insert_function(
+                builder.module, signature_, "llvm.prefetch.p0"
+            )
+            builder.call(function, [pointer, flag(0), flag(3), flag(1)])
+            return context.get_dummy_value()
+
+        return types.void(array, types.intp), generate

@@ -1,0 +1,317 @@
+"""Distinct predicates (atoms), the constants they mention, and their intervals of codes.
+
+Every attribute is a *slot* with one axis of codes: 0 is missing, 1 is there but of no family that
+rules compare, then each family in turn, where constant i of n is code 2i + 1 after the family's
+first, and 2i is everything strictly between constants i - 1 and i. An attribute that is compared
+with times has a second slot, because a string is then read as a time as well. So every ordered
+predicate is an interval of small integers, or a few, and its negation is the rest of its family.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.language.arithmetic import Attribute
+from matchwood.language.strings import ANY, like_pieces
+from matchwood.language.tree import (
+    AttributeComparison,
+    Between,
+    Call,
+    Comparison,
+    In,
+    IsNull,
+    Like,
+    Node,
+)
+from matchwood.language.values import Family, Literal
+
+MISSING, OTHER = 0, 1
+AXIS = (Family.NUMBER, Family.STRING, Family.BOOLEAN)  # the order of families in a main slot
+
+# How the value of an atom is found
+INTERVAL, VALUE_TEST, LAZY = 0, 1, 2
+
+
+@dataclass
+class Slot:
+    """One axis of codes: the families in order, each with its sorted constants."""
+
+    attribute: str
+    time: bool
+    constants: dict[Family, list[Literal]] = field(default_factory=dict)
+    first: dict[Family, int] = field(default_factory=dict)  # the first code of each family
+    codes: int = 2
+
+    def seal(self) -> None:
+        """Fix the codes, once all constants are known."""
+        self.codes = 2
+        for family in (Family.TIME,) if self.time else AXIS:
+            if family in self.constants:
+                self.first[family] = self.codes
+                self.codes += 2 * len(self.constants[family]) + 1
+
+    def code(self, family: Family | None, value: Literal | None) -> int:
+        """The code of a value that is there."""
+        if family is None or family not in self.first:
+            return OTHER
+        constants = self.constants[family]
+        place = bisect_left(constants, value)  # type: ignore[type-var]
+        exact = place < len(constants) and constants[place] == value
+        return self.first[family] + 2 * place + exact
+
+    def family_codes(self, family: Family) -> tuple[int, int]:
+        first = self.first[family]
+        return first, first + 2 * len(self.constants[family])
+
+
+class AtomArrays(NamedTuple):
+    """Atoms in order of slot and first code; interval j of atom i is iv[start[i] + j]."""
+
+    slot: NDArray[np.int32]
+    family_low: NDArray[np.int32]
+    family_high: NDArray[np.int32]
+    start: NDArray[np.int32]
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
+    kind: NDArray[np.uint8]
+    opaque: NDArray[np.int32]  # number among the atoms that are not intervals, else -1
+
+
+# What an atom says of its slot
+OPS = ("=", "<", "<=", ">", ">=", "between", "prefix", "in", "null", "opaque")
+EQ, LT, LE, GT, GE, BETWEEN, PREFIX, IN, IS_NULL, OPAQUE = range(len(OPS))
+_FAMILIES = (Family.NUMBER, Family.STRING, Family.BOOLEAN, Family.TIME)
+_NO_FAMILY = -1
+
+
+class Atoms:
+    """Gathers atoms and constants, then gives arrays."""
+
+    def __init__(self) -> None:
+        self.slots: list[Slot] = []
+        self._slot_of: dict[tuple[str, bool], int] = {}
+        self._known: dict[object, int] = {}
+        self._op: list[int] = []
+        self._axis: list[int] = []  # 4 * slot + family, or -1 - slot for no family
+        self._values: list[tuple[Literal, ...]] = []
+        self._compared: set[int] = set()  # axes that need codes though no constant is on them
+        self.opaque: dict[int, Node] = {}  # atom → its predicate, where it is not an interval
+
+    def __len__(self) -> int:
+        return len(self._op)
+
+    def slot(self, attribute: str, time: bool = False) -> int:
+        key = (attribute, time)
+        number = self._slot_of.get(key)
+        if number is None:
+            number = self._slot_of[key] = len(self.slots)
+            self.slots.append(Slot(attribute, time))
+        return number
+
+    def literal(self, node: Node) -> int:
+        """2 * atom + negated of a predicate, a comparison of attributes, or a call."""
+        negated = int(getattr(node, "negated", False))
+        if isinstance(node, AttributeComparison):
+            negated = int(node.op == "!=")
+        match node:
+            case Comparison():
+                op = EQ if node.op == "!=" else OPS.index(node.op)
+                atom = self.ordered(node.attribute, op, node.family, (node.value,))
+            case Between():
+                values = (node.low, node.high)
+                atom = self.ordered(node.attribute, BETWEEN, node.family, values)
+            case In():
+                atom = self.ordered(node.attribute, IN, node.family, node.values)
+            case IsNull():
+                atom = self._number(IS_NULL, -1 - self.slot(node.attribute), ())
+            case Like(kind="like") if (prefix := _prefix(node.pattern)) is not None:
+                atom = self._starting(node.attribute, *prefix)
+            case Call(name="startswith", arguments=(Attribute() as subject, str() as part)):
+                atom = self._starting(subject.name, part, True)
+            case _:
+                atom = self._opaque(node)
+        return 2 * atom + negated
+
+    def ordered(self, attribute: str, op: int, family: Family, values: tuple[Literal, ...]) -> int:
+        """The atom of a predicate that is an interval of values, or a set of them."""
+        if op == IN:
+            values = tuple(sorted(set(values)))  # type: ignore[type-var]
+            op = EQ if len(values) == 1 else IN
+        axis = 4 * self.slot(attribute, family is Family.TIME) + _FAMILIES.index(family)
+        return self._number(op, axis, values)
+
+    def _number(self, op: int, axis: int, values: tuple[Literal, ...]) -> int:
+        key = (op, axis, values)  # the axis holds the family, so 1 and true differ
+        number = self._known.get(key)
+        if number is None:
+            number = self._known[key] = len(self._op)
+            self._op.append(op)
+            self._axis.append(axis)
+            self._values.append(values)
+        return number
+
+    def _starting(self, attribute: str, text: str, open_end: bool) -> int:
+        if not open_end:
+            return self.ordered(attribute, EQ, Family.STRING, (text,))
+        after = _successor(text)
+        if after is None:
+            return self.ordered(attribute, GE, Family.STRING, (text,))
+        return self.ordered(attribute, PREFIX, Family.STRING, (text, after))
+
+    def _opaque(self, node: Node) -> int:
+        """An atom that codes alone do not decide; its slot is that of its (first) attribute."""
+        positive = _positive(node)
+        number = self._known.get(positive)
+        if number is None:
+            attributes: tuple[str, ...] = getattr(node, "attributes", ())
+            slots = [self.slot(attribute) for attribute in attributes or ("",)]
+            axis = -1 - slots[0]
+            if kind_of(node) == VALUE_TEST and _tests_strings(node):
+                axis = 4 * slots[0] + _FAMILIES.index(Family.STRING)
+                self._compared.add(axis)
+            number = self._known[positive] = len(self._op)
+            self._op.append(OPAQUE)
+            self._axis.append(axis)
+            self._values.append(())
+            self.opaque[number] = positive
+        return number
+
+    def seal(self) -> tuple[AtomArrays, NDArray[np.int32], list[Node]]:
+        """The arrays, the new number of each atom, and the predicates of opaque atoms in order."""
+        op = np.array(self._op, np.int64)
+        axis = np.array(self._axis, np.int64)
+        counts = np.array([len(values) for values in self._values], np.int64)
+        code = self._seal_constants(np.repeat(axis, counts))
+        start = np.r_[0, np.cumsum(counts)]
+        slot = np.where(axis < 0, -1 - axis, axis >> 2)
+        codes = np.array([s.codes for s in self.slots], np.int64)
+        family_low = np.where(axis < 0, 1, 0)
+        family_high = np.zeros(len(op), np.int64)
+        for number in np.unique(axis[axis >= 0]):
+            here = axis == number if len(op) < 1000 else None
+            low, high = self.slots[number >> 2].family_codes(_FAMILIES[number & 3])
+            rows = np.flatnonzero(here) if here is not None else self._rows(axis, number)
+            family_low[rows], family_high[rows] = low, high
+        null = op == IS_NULL
+        family_low[null], family_high[null] = 0, codes[slot[null]] - 1
+        return self._ordered(op, slot, family_low, family_high, start, code)
+
+    def _rows(self, axis: NDArray[np.int64], number: int) -> NDArray[np.int64]:
+        if not hasattr(self, "_by_axis"):
+            self._by_axis = np.argsort(axis, kind="stable")
+            self._sorted_axis = axis[self._by_axis]
+        low, high = np.searchsorted(self._sorted_axis, [number, number + 1])
+        return self._by_axis[low:high]
+
+    def _seal_constants(self, axis: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Fix the codes of all slots; the code of every value of every atom, in order."""
+        flat = [value for values in self._values for value in values]
+        order = np.argsort(axis, kind="stable")
+        bounds = np.flatnonzero(np.r_[True, np.diff(axis[order]) != 0]) if len(flat) else []
+        runs = np.split(order, bounds[1:]) if len(flat) else []
+        for number in self._compared:
+            self.slots[number >> 2].constants.setdefault(_FAMILIES[number & 3], [])
+        for run in runs:
+            number = int(axis[run[0]])
+            distinct = sorted({flat[i] for i in run.tolist()})  # type: ignore[type-var]
+            self.slots[number >> 2].constants[_FAMILIES[number & 3]] = distinct
+        for slot in self.slots:
+            slot.seal()
+        code = np.empty(len(flat), np.int64)
+        for run in runs:
+            number = int(axis[run[0]])
+            slot, family = self.slots[number >> 2], _FAMILIES[number & 3]
+            first = slot.first[family]
+            rank = {c: first + 2 * i + 1 for i, c in enumerate(slot.constants[family])}
+            code[run] = [rank[flat[i]] for i in run.tolist()]
+        return code
+
+    def _ordered(
+        self,
+        op: NDArray[np.int64],
+        slot: NDArray[np.int64],
+        family_low: NDArray[np.int64],
+        family_high: NDArray[np.int64],
+        start: NDArray[np.int64],
+        code: NDArray[np.int64],
+    ) -> tuple[AtomArrays, NDArray[np.int32], list[Node]]:
+        count = len(op)
+        some = start[1:] > start[:-1]
+        low, high = np.zeros(count, np.int64), np.zeros(count, np.int64)
+        low[some], high[some] = code[start[:-1][some]], code[start[1:][some] - 1]
+        below, above = (op == LT) | (op == LE), (op == GT) | (op == GE)
+        high = np.where(op == LT, low - 1, np.where(op == PREFIX, high - 1, high))
+        low = np.where(op == GT, low + 1, low)
+        low = np.where(below, family_low, low)
+        high = np.where(above, family_high, high)
+        sizes = np.where(op == IN, start[1:] - start[:-1], (low <= high).astype(np.int64))
+        sizes[op == OPAQUE] = 0
+        order = np.lexsort((high, low, slot))
+        new_start = np.r_[0, np.cumsum(sizes[order])]
+        iv_low = np.repeat(low[order], sizes[order])
+        iv_high = np.repeat(high[order], sizes[order])
+        for place in np.flatnonzero(op[order] == IN):
+            atom = order[place]
+            points = code[start[atom] : start[atom + 1]]
+            iv_low[new_start[place] : new_start[place + 1]] = points
+            iv_high[new_start[place] : new_start[place + 1]] = points
+        renumbered = np.empty(count, np.int32)
+        renumbered[order] = np.arange(count, dtype=np.int32)
+        opaque = op[order] == OPAQUE
+        nodes = [self.opaque[int(atom)] for atom in order[opaque]]
+        kind = np.zeros(count, np.uint8)
+        kind[opaque] = [kind_of(node) for node in nodes]
+        numbers = np.where(opaque, np.cumsum(opaque) - 1, -1)
+        columns = (slot[order], family_low[order], family_high[order], new_start, iv_low, iv_high)
+        arrays = AtomArrays(
+            *(column.astype(np.int32) for column in columns), kind, numbers.astype(np.int32)
+        )
+        return arrays, renumbered, nodes
+
+
+def _tests_strings(node: Node) -> bool:
+    """Whether a value test can be true of a string: not `contains(a, 5)`, which needs a list."""
+    return not (isinstance(node, Call) and node.name == "contains") or isinstance(
+        node.arguments[1], str
+    )
+
+
+def kind_of(node: Node) -> int:
+    """Whether one string decides the atom, or a comparison or call is to be made."""
+    if isinstance(node, Like):
+        return VALUE_TEST
+    if isinstance(node, Call) and node.name in ("endswith", "isa", "in_network"):
+        return VALUE_TEST
+    if isinstance(node, Call) and node.name == "contains":
+        return LAZY if isinstance(node.arguments[1], Attribute) else VALUE_TEST
+    return LAZY
+
+
+def _positive(node: Node) -> Node:
+    if isinstance(node, Like) and node.negated:
+        return Like(node.attribute, node.kind, node.pattern)
+    if isinstance(node, AttributeComparison) and node.op == "!=":
+        return AttributeComparison(node.left, "=", node.right)
+    return node
+
+
+def _prefix(pattern: str) -> tuple[str, bool] | None:
+    """(text, whether anything may follow) where a `like` is an interval of strings."""
+    pieces = like_pieces(pattern)
+    if len(pieces) > 2 or ANY in pieces[0] or (len(pieces) == 2 and pieces[1]):
+        return None
+    return "".join(map(str, pieces[0])), len(pieces) == 2
+
+
+def _successor(text: str) -> str | None:
+    """The least string above every string that starts with `text`; None where there is none."""
+    stripped = text.rstrip("\U0010ffff")
+    if not stripped:
+        return None
+    last = ord(stripped[-1]) + 1
+    return stripped[:-1] + chr(0xE000 if last == 0xD800 else last)

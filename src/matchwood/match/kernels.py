@@ -1,0 +1,457 @@
+"""One event at a time: push from what is true, check the rest in place.
+
+Kernels see nothing but integers, and those that call each other live in this one file with their
+constants, because Numba's cache looks only at a function's own file.
+
+`Index` is what they read and never write; `Scratch` belongs to the caller. A state is a byte:
+epoch * 4 + one of the constants below, so that an event forgets the last one by counting up.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.compiled import compiled, inlined, prefetch
+
+SLOT_SHIFT = 45
+NEGATED_SHIFT = 44
+LOW_SHIFT = 22
+CODE_MASK = (1 << 22) - 1
+ACCESS_SHIFT = 29
+INLINE_SHIFT = 14
+INLINE_MASK = (1 << 15) - 1
+REST_MASK = (1 << 14) - 1
+SLOT_MASK = (1 << 18) - 1
+NODE_MASK = (1 << 31) - 1
+REF_MASK = (1 << 32) - 1
+_AHEAD = 8  # push lists between asking for their records and reading them
+
+FALSE_SEEN, TRUE_SEEN, PUSHED, UNDEFINED_SEEN = 0, 1, 2, 3
+REQUESTED = 2  # of a lazy atom: a rule depends on it
+EPOCHS = 63
+NO, YES, UNKNOWN = 0, 1, 2
+
+VALUE_TEST, LAZY = 1, 2  # kinds of atoms that codes alone do not decide
+# Columns of atom_row
+SLOT, FAMILY_LOW, FAMILY_HIGH, IV_START, IV_END, KIND, OPAQUE = range(7)
+
+
+class Index(NamedTuple):
+    """The read-only arrays of a segment, as `index.arrange` describes them."""
+
+    records: NDArray[np.int64]
+    record_at: NDArray[np.int32]
+    push_at: NDArray[np.int32]
+    pushes: NDArray[np.int32]
+    tree_at: NDArray[np.int32]
+    tree_size: NDArray[np.int32]
+    tree_start: NDArray[np.int32]
+    stab_bound: NDArray[np.int32]
+    stab_push: NDArray[np.int32]
+    stab_literal: NDArray[np.int32]
+    asked: NDArray[np.int32]
+    asked_push: NDArray[np.int32]
+    opaque_push: NDArray[np.int32]  # push list of an opaque atom, positive
+    null_slots: NDArray[np.int32]  # slots where `is null` has a push list
+    atom_row: NDArray[np.int32]
+    iv_low: NDArray[np.int32]
+    iv_high: NDArray[np.int32]
+    family_end: NDArray[np.int32]  # last code of each family of a slot, four a slot
+    first: NDArray[np.int64]  # one number: references from here on are nodes
+
+
+class Scratch(NamedTuple):
+    """What one thread writes while it matches."""
+
+    codes: NDArray[np.int32]  # of each slot; below zero: -1 - number of a list
+    state: NDArray[np.uint8]  # of each node
+    seen: NDArray[np.uint8]  # of each group
+    opaque: NDArray[np.uint8]  # of each opaque atom
+    queue: NDArray[np.int32]  # push lists
+    frames: NDArray[np.int64]
+    out: NDArray[np.int32]  # groups found
+    wait: NDArray[np.int32]  # records that wait for a lazy atom
+    count: NDArray[np.int64]  # found, waiting, checked records, stabbed entries
+
+
+@inlined
+def _within(code, iv_low, iv_high, low, high):  # type: ignore[no-untyped-def]
+    """Whether a code lies in one of the sorted intervals low..high."""
+    while high - low > 8:
+        middle = (low + high) >> 1
+        if iv_low[middle] <= code:
+            low = middle
+        else:
+            high = middle
+    for i in range(low, high):
+        if iv_low[i] <= code <= iv_high[i]:
+            return 1
+    return 0
+
+
+@inlined
+def _literal(ref, ix, sc, list_start, list_codes, epoch):  # type: ignore[no-untyped-def]
+    """Whether a literal is true: NO, YES, or UNKNOWN where its atom is still to be evaluated."""
+    row = ix.atom_row[ref >> 1]
+    negated = ref & 1
+    code = sc.codes[row[SLOT]]
+    opaque = row[OPAQUE]
+    if opaque >= 0:
+        state = sc.opaque[opaque]
+        now = state >> 2 == epoch
+        if row[KIND] == VALUE_TEST:
+            hit = now and state & 3 == TRUE_SEEN
+            if negated:
+                there = code < 0 or row[FAMILY_LOW] <= code <= row[FAMILY_HIGH]
+                return YES if there and not hit else NO
+            return YES if hit else NO
+        if not now or state & 3 == REQUESTED:
+            sc.opaque[opaque] = epoch * 4 + REQUESTED
+            return UNKNOWN
+        return YES if state & 3 == (FALSE_SEEN if negated else TRUE_SEEN) else NO
+    if code >= 0:
+        if negated and (code < row[FAMILY_LOW] or code > row[FAMILY_HIGH]):
+            return NO
+        inside = _within(code, ix.iv_low, ix.iv_high, row[IV_START], row[IV_END])
+        return YES if inside != negated else NO
+    number = -1 - code
+    for i in range(list_start[number], list_start[number + 1]):
+        if _within(list_codes[i], ix.iv_low, ix.iv_high, row[IV_START], row[IV_END]):
+            return NO if negated else YES
+    return YES if negated else NO
+
+
+@inlined
+def _list_word(word, ix, number, list_start, list_codes):  # type: ignore[no-untyped-def]
+    """An inline word of a list: any value inside, or, negated, no value of the family outside."""
+    low = (word >> LOW_SHIFT) & CODE_MASK
+    high = word & CODE_MASK
+    if not (word >> NEGATED_SHIFT) & 1:
+        for i in range(list_start[number], list_start[number + 1]):
+            if low <= list_codes[i] <= high:
+                return YES
+        return NO
+    if low <= 1:
+        return YES  # is not null
+    slot = (word >> SLOT_SHIFT) & SLOT_MASK
+    family_low, family_high = 2, 1
+    for family in range(4):
+        if ix.family_end[4 * slot + family] >= low:
+            family_high = ix.family_end[4 * slot + family]
+            break
+        family_low = ix.family_end[4 * slot + family] + 1
+    for i in range(list_start[number], list_start[number + 1]):
+        code = list_codes[i]
+        if family_low <= code <= family_high and not low <= code <= high:
+            return NO
+    return YES
+
+
+@inlined
+def _pull(node, ix, sc, list_start, list_codes, epoch):  # type: ignore[no-untyped-def]
+    """Whether a node is true, asked from above; nodes over nodes remember the answer."""
+    first = ix.first[0]
+    frames = sc.frames
+    top = 0
+    frames[0], frames[1], frames[2] = node, 0, 0  # node, next operand, an operand is unknown
+    delivered = -1
+    while True:
+        base = 3 * top
+        node = frames[base]
+        at = ix.record_at[node]
+        header = ix.records[at]
+        decisive = NO if (header >> 31) & 1 else YES
+        inline = (header >> INLINE_SHIFT) & INLINE_MASK
+        rest = header & REST_MASK
+        i = frames[base + 1]
+        result = -1
+        if delivered >= 0:
+            if delivered == decisive:
+                result = decisive
+            elif delivered == UNKNOWN:
+                frames[base + 2] = 1
+            delivered = -1
+        elif i == 0:
+            k = at + 1
+            while k < at + 1 + inline:
+                word = ix.records[k]
+                k += 1
+                code = sc.codes[(word >> SLOT_SHIFT) & SLOT_MASK]
+                truth = NO
+                if code < 0:
+                    if word < 0:
+                        truth = _literal(ix.records[k] & REF_MASK, ix, sc, list_start, list_codes, epoch)
+                    else:
+                        truth = _list_word(word, ix, -1 - code, list_start, list_codes)
+                elif (word >> LOW_SHIFT) & CODE_MASK <= code <= word & CODE_MASK:
+                    truth = YES
+                    if word < 0:
+                        truth = _literal(ix.records[k] & REF_MASK, ix, sc, list_start, list_codes, epoch)
+                if word < 0:
+                    k += 1
+                if truth == decisive:
+                    result = decisive
+                    break
+            i = 1
+        descended = False
+        while result < 0 and i <= rest:
+            ref = ix.records[at + inline + i] & REF_MASK
+            i += 1
+            if ref < first:
+                truth = _literal(ref, ix, sc, list_start, list_codes, epoch)
+            else:
+                state = sc.state[ref - first]
+                if state >> 2 == epoch:
+                    truth = NO if state & 3 == FALSE_SEEN else YES
+                else:
+                    frames[base + 1] = i
+                    top += 1
+                    frames[base + 3], frames[base + 4], frames[base + 5] = ref - first, 0, 0
+                    descended = True
+                    break
+            if truth == decisive:
+                result = decisive
+            elif truth == UNKNOWN:
+                frames[base + 2] = 1
+        if descended:
+            continue
+        if result < 0:
+            result = UNKNOWN if frames[base + 2] else YES - decisive
+        if rest > 0 and result != UNKNOWN:
+            sc.state[node] = epoch * 4 + (TRUE_SEEN if result == YES else FALSE_SEEN)
+        if top == 0:
+            return result
+        top -= 1
+        delivered = result
+
+
+@inlined
+def _and_holds(at, header, ix, sc, list_start, list_codes, epoch):  # type: ignore[no-untyped-def]
+    """The operands of an `and` other than its access operand, which is true."""
+    records = ix.records
+    codes = sc.codes
+    inline = (header >> INLINE_SHIFT) & INLINE_MASK
+    rest = header & REST_MASK
+    skip = (header >> ACCESS_SHIFT) & 3
+    k = at + 1 + skip
+    while k < at + 1 + inline:
+        word = records[k]
+        k += 1
+        code = codes[(word >> SLOT_SHIFT) & SLOT_MASK]
+        if (word >> LOW_SHIFT) & CODE_MASK <= code <= word & CODE_MASK:
+            if word < 0:
+                if _literal(records[k] & REF_MASK, ix, sc, list_start, list_codes, epoch) == NO:
+                    return NO
+                k += 1
+        elif code >= 0:
+            return NO
+        elif word < 0:
+            if _literal(records[k] & REF_MASK, ix, sc, list_start, list_codes, epoch) == NO:
+                return NO
+            k += 1
+        elif _list_word(word, ix, -1 - code, list_start, list_codes) == NO:
+            return NO
+    unknown = NO
+    first = ix.first[0]
+    for k in range(at + 1 + inline + (skip == 0), at + 1 + inline + rest):
+        ref = records[k] & REF_MASK
+        if ref < first:
+            truth = _literal(ref, ix, sc, list_start, list_codes, epoch)
+        else:
+            state = sc.state[ref - first]
+            if state >> 2 == epoch:
+                truth = NO if state & 3 == FALSE_SEEN else YES
+            else:
+                truth = _pull(ref - first, ix, sc, list_start, list_codes, epoch)
+        if truth == NO:
+            return NO
+        unknown |= truth == UNKNOWN
+    return UNKNOWN if unknown else YES
+
+
+@inlined
+def _drain(end, ix, sc, list_start, list_codes, waiting, epoch):  # type: ignore[no-untyped-def]
+    """Everything that follows from the push lists queue[:end], and from records that waited.
+
+    A node is pushed at most once, so the queue never holds more than its sources and the nodes.
+    First in, first out: what a list will read is asked for while those before it are worked on.
+    """
+    pushes, records, push_at = ix.pushes, ix.records, ix.push_at
+    queue, state, seen, out = sc.queue, sc.state, sc.seen, sc.out
+    found = sc.count[0]
+    checked = 0
+    pushed = np.uint8(epoch * 4 + PUSHED)
+    waits = 0
+    begin = 0
+    while True:
+        record = np.int64(0)
+        left = np.int64(0)  # records still to be checked in the current range
+        r = np.int64(0)
+        ranges_end = np.int64(0)
+        if waits < len(waiting):
+            record, left = np.int64(waiting[waits]), np.int64(1)
+            waits += 1
+        elif begin < end:
+            at = np.int64(queue[begin])
+            begin += 1
+            if begin + 2 * _AHEAD < end:
+                prefetch(pushes, queue[begin + 2 * _AHEAD])
+            if begin + _AHEAD < end:
+                soon = np.int64(queue[begin + _AHEAD])
+                if pushes[soon] > 0:
+                    prefetch(records, pushes[soon + 3])
+                if pushes[soon + 1] > 0:
+                    node = pushes[soon + 3 + 2 * pushes[soon]]
+                    prefetch(state, node)
+                    prefetch(push_at, node)
+            ranges_end = at + 3 + 2 * np.int64(pushes[at])
+            ors_end = ranges_end + pushes[at + 1]
+            r = at + 3
+            for i in range(ranges_end, ors_end):
+                node = pushes[i]
+                if state[node] != pushed:
+                    state[node] = pushed
+                    if push_at[node] >= 0:
+                        queue[end] = push_at[node]
+                        end += 1
+            for i in range(ors_end, ors_end + pushes[at + 2]):
+                group = pushes[i]
+                if seen[group] != epoch:
+                    seen[group] = epoch
+                    out[found] = group
+                    found += 1
+        else:
+            break
+        while left > 0 or r < ranges_end:
+            if left == 0:
+                record, left = np.int64(pushes[r]), np.int64(pushes[r + 1])
+                r += 2
+                if r < ranges_end:
+                    prefetch(records, pushes[r])
+            left -= 1
+            checked += 1
+            header = records[record]
+            truth = _and_holds(record, header, ix, sc, list_start, list_codes, epoch)
+            if truth == YES:
+                node = (header >> 32) & NODE_MASK
+                if state[node] != pushed:
+                    state[node] = pushed
+                    if push_at[node] >= 0:
+                        queue[end] = push_at[node]
+                        end += 1
+            elif truth == UNKNOWN:
+                sc.wait[sc.count[1]] = record
+                sc.count[1] += 1
+            record += 1 + ((header >> INLINE_SHIFT) & INLINE_MASK) + (header & REST_MASK)
+    sc.count[0] = found
+    sc.count[2] += checked
+
+
+@inlined
+def _stab(slot, code, of_list, ix, sc, top):  # type: ignore[no-untyped-def]
+    """Put into the queue the push list of every literal of the slot that is true of the code.
+
+    Of a list only the positive ones: a negated literal asks for all of its values.
+    """
+    start, bound, push, queue = ix.tree_start, ix.stab_bound, ix.stab_push, sc.queue
+    at = ix.tree_at[slot]
+    place = ix.tree_size[slot] + code
+    for i in range(start[at + place], start[at + place + 1]):
+        if not of_list or ix.stab_literal[i] & 1 == 0:
+            queue[top] = push[i]
+            top += 1
+    while place > 1:
+        right = place & 1
+        place >>= 1
+        low = start[at + place]
+        half = (start[at + place + 1] - low) >> 1
+        if right:
+            low += half
+        for i in range(low, low + half):
+            if (bound[i] < code) if right else (bound[i] > code):
+                break
+            if not of_list or ix.stab_literal[i] & 1 == 0:
+                queue[top] = push[i]
+                top += 1
+    return top
+
+
+@compiled
+def match_one(ix, sc, slots, list_start, list_codes, hits, waiting, epoch):  # type: ignore[no-untyped-def]
+    """Match the event whose codes are in the scratch: groups found are out[:count[0]].
+
+    `slots` are those with a code; `hits` the opaque atoms that are true of the event's strings.
+    Where count[1] is not 0 records wait for lazy atoms: set their states, and call again with
+    those records as `waiting` to go on.
+    """
+    top = 0
+    if len(waiting) == 0:
+        sc.count[:] = 0
+        for hit in hits:
+            sc.opaque[hit] = epoch * 4 + TRUE_SEEN
+            if ix.opaque_push[hit] >= 0:
+                sc.queue[top] = ix.opaque_push[hit]
+                top += 1
+        for slot in slots:
+            code = sc.codes[slot]
+            if code >= 0:
+                top = _stab(slot, code, False, ix, sc, top)
+        for slot in ix.null_slots:
+            if sc.codes[slot] == 0:
+                top = _stab(slot, 0, False, ix, sc, top)
+        top = _stab_lists(ix, sc, slots, list_start, list_codes, epoch, top)
+        sc.count[3] = top
+    sc.count[1] = 0
+    _drain(top, ix, sc, list_start, list_codes, waiting, epoch)
+    if len(ix.asked) > 0:
+        top = _ask(ix, sc, list_start, list_codes, epoch)
+        _drain(top, ix, sc, list_start, list_codes, waiting[:0], epoch)
+
+
+@compiled
+def _stab_lists(ix, sc, slots, list_start, list_codes, epoch, top):  # type: ignore[no-untyped-def]
+    """The literals that are true of list values; one with several intervals comes several times,
+    which does no harm: nodes and groups are taken once."""
+    for slot in slots:
+        code = sc.codes[slot]
+        if code >= 0:
+            continue
+        at, size = ix.tree_at[slot], ix.tree_size[slot]
+        for i in range(ix.tree_start[at], ix.tree_start[at + 2 * size]):
+            ref = ix.stab_literal[i]
+            if _literal(ref, ix, sc, list_start, list_codes, epoch) == YES:
+                sc.queue[top] = ix.stab_push[i]
+                top += 1
+    return top
+
+
+@compiled
+def _ask(ix, sc, list_start, list_codes, epoch):  # type: ignore[no-untyped-def]
+    """Literals that nothing wakes: negated patterns, and lazy atoms that still matter."""
+    top = 0
+    for i in range(len(ix.asked)):
+        if not _matters(ix.asked_push[i], ix, sc, epoch):
+            continue
+        if _literal(ix.asked[i], ix, sc, list_start, list_codes, epoch) == YES:
+            sc.queue[top] = ix.asked_push[i]
+            top += 1
+    return top
+
+
+@inlined
+def _matters(position, ix, sc, epoch):  # type: ignore[no-untyped-def]
+    """Whether anything new could follow if the source of this push list were true."""
+    pushes = ix.pushes
+    if pushes[position] > 0:
+        return True
+    ors_end = position + 3 + pushes[position + 1]
+    for i in range(position + 3, ors_end):
+        if sc.state[pushes[i]] != epoch * 4 + PUSHED:
+            return True
+    for i in range(ors_end, ors_end + pushes[position + 2]):
+        if sc.seen[pushes[i]] != epoch:
+            return True
+    return False
