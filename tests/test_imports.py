@@ -13,23 +13,26 @@ import matchwood
 
 PACKAGE = Path(matchwood.__file__).parent
 
-FOUNDATION = "language schema normalise operators index match engine"
+FOUNDATION = "language schema normalise operators compiled index match engine"
 # What each package, or module beside the packages, may import: itself, and these.
 MAY_IMPORT = {
     "language": "",
     "schema": "language",
     "normalise": "language schema",
     "operators": "language schema normalise",
-    "index": "language schema normalise operators",
-    "match": "language schema normalise operators index",
-    "engine": "language schema normalise operators index match",
+    "compiled": "",
+    "index": "language schema normalise operators compiled",
+    "match": "language schema normalise operators compiled index",
+    "engine": "language schema normalise operators compiled index match",
     "__init__": FOUNDATION,
+    "tables": "language",
+    "check": "language schema normalise tables",
     "workloads": f"{FOUNDATION} __init__",
-    "spark": f"{FOUNDATION} __init__ workloads",
-    "service": f"{FOUNDATION} __init__",
+    "spark": f"{FOUNDATION} __init__ tables workloads",
+    "service": f"{FOUNDATION} __init__ tables",
     "papers": f"{FOUNDATION} __init__ workloads",
-    "bench": f"{FOUNDATION} __init__ workloads spark service papers",
-    "cli": f"{FOUNDATION} __init__ workloads spark service papers bench",
+    "bench": f"{FOUNDATION} __init__ tables check workloads spark service papers",
+    "cli": f"{FOUNDATION} __init__ tables check workloads spark service papers bench",
     "__main__": "cli",
 }
 
