@@ -290,9 +290,15 @@ def _records(  # type: ignore[no-untyped-def]
         inline = at - header - 1
         for j in range(size):
             ref = refs[by[j]]
-            if ref >= first or opaque[ref >> 1] >= 0 or (
-                _inline(ref, slot, family_low, family_high, iv_start, iv_low, iv_high, opaque, codes)
-                == 0
+            if (
+                ref >= first
+                or opaque[ref >> 1] >= 0
+                or (
+                    _inline(
+                        ref, slot, family_low, family_high, iv_start, iv_low, iv_high, opaque, codes
+                    )
+                    == 0
+                )
             ):
                 if ref >= first:
                     records[at] = (place[ref - first] << 32) | ref

@@ -222,7 +222,7 @@ def read_time(text: str) -> Time | None:
             return None
         offset = (zone_h * 60 + zone_m) * (-1 if zone[0] == "-" else 1)
     seconds = (h * 60 + m - offset) * 60 + s
-    return _in_range(days * _DAY + seconds * _SECOND + int((fraction or "0").ljust(9, "0")))
+    return in_range(days * _DAY + seconds * _SECOND + int((fraction or "0").ljust(9, "0")))
 
 
 def time_of(value: date) -> Time | None:
@@ -240,10 +240,10 @@ def time_of(value: date) -> Time | None:
     clock += value.microsecond * 1000 + int(getattr(value, "nanosecond", 0))
     if offset is not None:
         clock -= (offset.days * 86_400 + offset.seconds) * _SECOND + offset.microseconds * 1000
-    return _in_range(days + clock)
+    return in_range(days + clock)
 
 
-def _in_range(ns: int) -> Time | None:
+def in_range(ns: int) -> Time | None:
     return Time(ns) if _FIRST_NS <= ns <= _LAST_NS else None
 
 
@@ -337,4 +337,4 @@ def _of_datetime64(scalar: Any) -> Time | None:
         if not 1 <= year + 1970 <= 9999:
             return None
         return time_of(date(year + 1970, month + 1, 1))
-    return _in_range(count * _NS[unit] if unit in _NS else count // _PER_NS[unit])
+    return in_range(count * _NS[unit] if unit in _NS else count // _PER_NS[unit])

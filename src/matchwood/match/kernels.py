@@ -74,7 +74,7 @@ class Scratch(NamedTuple):
     frames: NDArray[np.int64]
     out: NDArray[np.int32]  # groups found
     wait: NDArray[np.int32]  # records that wait for a lazy atom
-    count: NDArray[np.int64]  # found, waiting, checked records, stabbed entries
+    count: NDArray[np.int64]  # found, waiting, checked records, stabbed literals, calls before
 
 
 @inlined
@@ -183,13 +183,17 @@ def _pull(node, ix, sc, list_start, list_codes, epoch):  # type: ignore[no-untyp
                 truth = NO
                 if code < 0:
                     if word < 0:
-                        truth = _literal(ix.records[k] & REF_MASK, ix, sc, list_start, list_codes, epoch)
+                        truth = _literal(
+                            ix.records[k] & REF_MASK, ix, sc, list_start, list_codes, epoch
+                        )
                     else:
                         truth = _list_word(word, ix, -1 - code, list_start, list_codes)
                 elif (word >> LOW_SHIFT) & CODE_MASK <= code <= word & CODE_MASK:
                     truth = YES
                     if word < 0:
-                        truth = _literal(ix.records[k] & REF_MASK, ix, sc, list_start, list_codes, epoch)
+                        truth = _literal(
+                            ix.records[k] & REF_MASK, ix, sc, list_start, list_codes, epoch
+                        )
                 if word < 0:
                     k += 1
                 if truth == decisive:
@@ -380,15 +384,17 @@ def _stab(slot, code, of_list, ix, sc, top):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def match_one(ix, sc, slots, list_start, list_codes, hits, waiting, epoch):  # type: ignore[no-untyped-def]
-    """Match the event whose codes are in the scratch: groups found are out[:count[0]].
+def match_one(ix, sc, slots, codes, list_start, list_codes, hits, waiting, epoch):  # type: ignore[no-untyped-def]
+    """Match one event: the groups found are out[:count[0]].
 
-    `slots` are those with a code; `hits` the opaque atoms that are true of the event's strings.
-    Where count[1] is not 0 records wait for lazy atoms: set their states, and call again with
-    those records as `waiting` to go on.
+    `slots` are those that have a code; `hits` the opaque atoms that are true of its strings.
+    Where lazy atoms are requested, set their states, and call again with more than 0 in count[4]
+    and the records that wait (wait[:count[1]]) as `waiting`, to go on.
     """
     top = 0
-    if len(waiting) == 0:
+    for i in range(len(slots)):
+        sc.codes[slots[i]] = codes[i]
+    if sc.count[4] == 0:
         sc.count[:] = 0
         for hit in hits:
             sc.opaque[hit] = epoch * 4 + TRUE_SEEN
@@ -409,6 +415,8 @@ def match_one(ix, sc, slots, list_start, list_codes, hits, waiting, epoch):  # t
     if len(ix.asked) > 0:
         top = _ask(ix, sc, list_start, list_codes, epoch)
         _drain(top, ix, sc, list_start, list_codes, waiting[:0], epoch)
+    for i in range(len(slots)):
+        sc.codes[slots[i]] = 0
 
 
 @compiled
@@ -455,3 +463,16 @@ def _matters(position, ix, sc, epoch):  # type: ignore[no-untyped-def]
         if sc.seen[pushes[i]] != epoch:
             return True
     return False
+
+
+@compiled
+def expand(groups, group_start, always, keep, out):  # type: ignore[no-untyped-def]
+    """The rules of the groups that were found, and of those that are always true; how many."""
+    found = 0
+    for i in range(len(groups) + len(always)):
+        group = groups[i] if i < len(groups) else always[i - len(groups)]
+        for ordinal in range(group_start[group], group_start[group + 1]):
+            if len(keep) == 0 or keep[ordinal]:
+                out[found] = ordinal
+                found += 1
+    return found

@@ -38,7 +38,9 @@ def lay_out(shared: Shared, atoms: AtomArrays) -> Scan:
         [atoms.slot, atoms.family_low, atoms.family_high, atoms.start[:-1], atoms.start[1:]], 1
     ).astype(np.int32)
     args = (shared.operator, shared.start, shared.operands, shared.first, shared.roots)
-    room = _lay_out(*args, atom, atoms.low, atoms.high, np.empty(0, np.int64), np.empty(0, np.int64))
+    room = _lay_out(
+        *args, atom, atoms.low, atoms.high, np.empty(0, np.int64), np.empty(0, np.int64)
+    )
     words = np.empty(room, np.int64)
     start = np.zeros(len(shared.roots) + 1, np.int64)
     _lay_out(*args, atom, atoms.low, atoms.high, words, start)

@@ -1,0 +1,498 @@
+"""`Matcher`: a mapping of ids to rules that says which of them are true of an event.
+
+Rules live in immutable parts (a segment and what belongs to its rules). A reader takes the
+current snapshot, a tuple of parts, and never waits; a writer makes a new one. A few rules that
+were just added are pending, and evaluated one by one, until they are worth a segment. Parts merge
+in the background when they are of like size; what was deleted meanwhile is deleted again.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.index.segment import Built, build
+from matchwood.index.statistics import Statistics, profile
+from matchwood.language.errors import RuleError
+from matchwood.language.evaluation import Hierarchies, Operator, evaluate
+from matchwood.language.events import Event
+from matchwood.language.explanation import Explanation, explain
+from matchwood.language.text import parse
+from matchwood.language.tree import Node
+from matchwood.match.parts import EMPTY, Columns, Details, Part, Pending, Snapshot, check_calls
+from matchwood.match.results import Matches, Near, Stats, nearest
+
+Id = str | int
+Progress = Callable[[int, int], None]
+
+MAX_PENDING = 16
+MAX_PARTS = 4
+FACTOR = 8  # parts merge when one is less than this many times the next
+_ORDINALS = 1 << 40
+QUIET_MERGE = 512  # rules that are merged at once rather than in the background
+
+
+class Matcher(MutableMapping[Any, Any]):
+    """Rules by id, and which of them are true of an event.
+
+    >>> m = Matcher({"adults": "age >= 18", "vip": "tier in ('gold', 'platinum')"})
+    >>> m["teens"] = "age between 13 and 19"
+    >>> sorted(m.match({"age": 18, "tier": "gold"}))
+    ['adults', 'teens', 'vip']
+    """
+
+    def __init__(
+        self,
+        rules: Any = None,
+        *,
+        statistics: Statistics | None = None,
+        operators: Mapping[str, Operator] | None = None,
+        schema: Hierarchies | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self._lock = threading.RLock()
+        self._snapshot = EMPTY
+        self._where: dict[Id, int] = {}  # id → number of its part << 40 | ordinal; 0: pending
+        self._next = 1
+        self._merging: threading.Thread | None = None
+        self.statistics = statistics
+        self.operators = dict(operators or {})
+        self.schema = schema
+        if rules is not None:
+            self.update(rules, progress=progress)
+
+    # Rules
+
+    def __len__(self) -> int:
+        return len(self._where)
+
+    def __iter__(self) -> Iterator[Id]:
+        return iter(list(self._where))
+
+    def __contains__(self, rule_id: object) -> bool:
+        return rule_id in self._where
+
+    def __getitem__(self, rule_id: Id) -> Node:
+        """The rule, as a tree; `str` of it is its text."""
+        return parse(self._details(rule_id).rule)
+
+    def __setitem__(self, rule_id: Id, rule: object) -> None:
+        self.add(rule_id, rule)
+
+    def __delitem__(self, rule_id: Id) -> None:
+        with self._lock:
+            if rule_id not in self._where:
+                raise KeyError(rule_id)
+            self._snapshot = self._without([rule_id], self._snapshot)
+            del self._where[rule_id]
+            self._tidy()
+
+    def clear(self) -> None:
+        with self._lock:
+            self._snapshot = EMPTY
+            self._where = {}
+
+    def add(
+        self, rule_id: Id, rule: object, *, tags: Iterable[str] = (), priority: float = 0
+    ) -> None:
+        """Set a rule, with tags to select it by and a priority; a bad rule changes nothing."""
+        self._check_id(rule_id)
+        tree = parse(rule)
+        self._check_calls(tree)
+        details = Details(rule_id, str(tree), frozenset(tags), float(priority))
+        with self._lock:
+            snapshot = self._snapshot
+            if rule_id in self._where:
+                snapshot = self._without([rule_id], snapshot)
+            pending = (*snapshot.pending, Pending(tree, details))
+            self._where[rule_id] = 0
+            self._snapshot = Snapshot(snapshot.parts, pending)
+            self._tidy()
+
+    def update(  # type: ignore[override]
+        self,
+        rules: Any = (),
+        *,
+        errors: str = "raise",
+        progress: Progress | None = None,
+    ) -> list[tuple[Id, RuleError]]:
+        """Set many rules: a mapping, pairs, or a table with columns `id` and `rule`.
+
+        A bad rule raises, and nothing is changed; with errors="collect" the good ones are taken
+        and the bad ones returned, each with its error.
+        """
+        if errors not in ("raise", "collect"):
+            raise ValueError(f"errors is 'raise' or 'collect', found {errors!r}")
+        given = list(details_of(rules))
+        for one in given:
+            self._check_id(one.id)
+        latest = {one.id: one for one in given}
+        return self.update_details(list(latest.values()), errors, progress)
+
+    def update_details(
+        self, given: list[Details], errors: str, progress: Progress | None
+    ) -> list[tuple[Id, RuleError]]:
+        """`update` with rules that have distinct ids, and tags and priorities of their own."""
+        built = build([one.rule for one in given], self.statistics, progress)
+        refused = [(given[place].id, error) for place, error in built.refused]
+        if refused and errors == "raise":
+            raise refused[0][1]
+        bad = self._unanswerable(built.segment.opaque, given)
+        if bad and errors == "raise":
+            raise bad[0][1]
+        if bad:
+            ids = {rule_id for rule_id, _ in bad}
+            rest = [one for one in given if one.id not in ids]
+            return [*bad, *self.update_details(rest, errors, progress)]
+        part = self._part(built, given)
+        with self._lock:
+            replaced = [i for i in part.details.ids.tolist() if i in self._where]
+            snapshot = self._without(replaced, self._snapshot) if replaced else self._snapshot
+            self._snapshot = self._with(part, snapshot)
+            self._tidy()
+        return refused
+
+    def _check_id(self, rule_id: object) -> None:
+        if isinstance(rule_id, bool) or not isinstance(rule_id, str | int):
+            raise TypeError(f"an id is a string or an integer, found {type(rule_id).__name__}")
+        first = next(iter(self._where), rule_id)
+        if isinstance(first, str) != isinstance(rule_id, str):
+            kind = "strings" if isinstance(first, str) else "integers"
+            raise TypeError(f"the ids of this matcher are {kind}, found {rule_id!r}")
+
+    def _check_calls(self, tree: Node) -> None:
+        check_calls(tree, self.operators, self.schema)
+
+    def _unanswerable(
+        self, opaque: Sequence[Node], given: Sequence[Details]
+    ) -> list[tuple[Id, RuleError]]:
+        """The rules with calls that nothing could answer; they are looked for only if any is."""
+        try:
+            for node in opaque:
+                self._check_calls(node)
+        except RuleError:
+            pass
+        else:
+            return []
+        bad = []
+        for one in given:
+            try:
+                self._check_calls(parse(one.rule))
+            except RuleError as error:
+                bad.append((one.id, error))
+        return bad
+
+    def _part(self, built: Built, given: Sequence[Details]) -> Part:
+        details = Columns.of([given[i] for i in built.order.tolist()])
+        return Part(built.segment, details, self._context())
+
+    def _context(self) -> tuple[Mapping[str, Operator], Hierarchies | None]:
+        return self.operators, self.schema
+
+    def _details(self, rule_id: Id) -> Details:
+        number, ordinal = divmod(self._where[rule_id], _ORDINALS)
+        snapshot = self._snapshot
+        if number == 0:
+            return next(p.details for p in snapshot.pending if p.details.id == rule_id)
+        part = next(part for part in snapshot.parts if part.number == number)
+        return part.details[ordinal]
+
+    # Snapshots: what follows runs under the lock
+
+    def _with(self, part: Part, snapshot: Snapshot) -> Snapshot:
+        part = part.numbered(self._next)
+        self._next += 1
+        first = part.number * _ORDINALS
+        ids = part.details.ids.tolist()
+        self._where.update(zip(ids, range(first, first + len(ids)), strict=True))
+        parts = sorted((*snapshot.parts, part), key=lambda p: -len(p.details))
+        return Snapshot(tuple(p for p in parts if len(p.details)), snapshot.pending)
+
+    def _without(self, ids: Sequence[Id], snapshot: Snapshot) -> Snapshot:
+        gone: dict[int, list[int]] = {}
+        pending: set[Id] = set()
+        for rule_id in ids:
+            number, ordinal = divmod(self._where[rule_id], _ORDINALS)
+            if number:
+                gone.setdefault(number, []).append(ordinal)
+            else:
+                pending.add(rule_id)
+        parts = tuple(
+            part.without(gone[part.number]) if part.number in gone else part
+            for part in snapshot.parts
+        )
+        kept = tuple(p for p in snapshot.pending if p.details.id not in pending)
+        return Snapshot(tuple(p for p in parts if p.live), kept)
+
+    def _tidy(self) -> None:
+        """Keep few pending rules and few parts."""
+        snapshot = self._snapshot
+        if len(snapshot.pending) > MAX_PENDING:
+            built = build([p.tree for p in snapshot.pending], self.statistics)
+            part = self._part(built, [p.details for p in snapshot.pending])
+            self._snapshot = self._with(part, Snapshot(snapshot.parts, ()))
+        chosen = self._to_merge()
+        if not chosen:
+            return
+        if sum(part.live for part in chosen) <= QUIET_MERGE:
+            self._merge(chosen)
+        elif self._merging is None:
+            self._merging = threading.Thread(target=self._merge_later, args=(chosen,), daemon=True)
+            self._merging.start()
+
+    def _to_merge(self) -> list[Part]:
+        parts = self._snapshot.parts
+        for place in range(len(parts) - 1, 0, -1):
+            if parts[place - 1].live < FACTOR * parts[place].live or place >= MAX_PARTS:
+                return list(parts[place - 1 :])
+        emptied = [p for p in parts if p.live < len(p.details) // 2]
+        return emptied[:1]
+
+    def _merge(self, chosen: list[Part]) -> None:
+        kept = [one for part in chosen for one in part.live_details()]
+        built = build([one.rule for one in kept], self.statistics)
+        part = self._part(built, kept)
+        with self._lock:
+            self._replace(chosen, part)
+
+    def _merge_later(self, chosen: list[Part]) -> None:
+        try:
+            self._merge(chosen)
+        finally:
+            with self._lock:
+                self._merging = None
+                self._tidy()
+
+    def _replace(self, chosen: list[Part], part: Part) -> None:
+        """Put a merged part in the place of those it was made of, less what went meanwhile."""
+        numbers = {old.number for old in chosen}
+        gone = [
+            ordinal
+            for ordinal, rule_id in enumerate(part.details.ids.tolist())
+            if self._where.get(rule_id, -1) // _ORDINALS not in numbers
+        ]
+        part = part.numbered(self._next)
+        self._next += 1
+        dead = set(gone)
+        for ordinal, rule_id in enumerate(part.details.ids.tolist()):
+            if ordinal not in dead:
+                self._where[rule_id] = part.number * _ORDINALS + ordinal
+        if gone:
+            part = part.without(gone)
+        others = [old for old in self._snapshot.parts if old.number not in numbers]
+        parts = sorted((*others, part), key=lambda p: -len(p.details))
+        self._snapshot = Snapshot(tuple(p for p in parts if p.live), self._snapshot.pending)
+
+    def compact(self) -> None:
+        """Merge all rules into one part, now."""
+        self.join()
+        with self._lock:
+            snapshot = self._snapshot
+            if (
+                len(snapshot.parts) > 1
+                or snapshot.pending
+                or any(part.live < len(part.details) for part in snapshot.parts)
+            ):
+                details = [one for part in snapshot.parts for one in part.live_details()]
+                details += [p.details for p in snapshot.pending]
+                built = build([one.rule for one in details], self.statistics)
+                self._snapshot = self._with(self._part(built, details), EMPTY)
+
+    def join(self) -> None:
+        """Wait for a merge that is under way."""
+        thread = self._merging
+        if thread is not None:
+            thread.join()
+
+    # Matching
+
+    def match(
+        self,
+        event: Mapping[str, object],
+        *,
+        tags: Iterable[str] | None = None,
+        limit: int | None = None,
+    ) -> list[Any]:
+        """The ids of the rules that are true of an event, in no promised order.
+
+        `tags`: only rules with one of them; `limit`: those of highest priority, highest first.
+        """
+        found = self._found(event, tags)
+        return found.ids() if limit is None else found.best(limit)
+
+    def count(
+        self,
+        event: Mapping[str, object],
+        *,
+        tags: Iterable[str] | None = None,
+        limit: int | None = None,
+    ) -> int:
+        """How many rules are true of an event."""
+        found = len(self._found(event, tags))
+        return found if limit is None else min(found, limit)
+
+    def _found(self, event: Mapping[str, object], tags: Iterable[str] | None) -> Matches:
+        snapshot = self._snapshot
+        wanted = None if tags is None else frozenset([tags] if isinstance(tags, str) else tags)
+        found = Matches()
+        seen: Mapping[str, object] | Event = event
+        for part in snapshot.parts:
+            ordinals, read = part.matcher.match(seen, part.keep(wanted))
+            seen = read or seen
+            found.add(part, ordinals)
+        if snapshot.pending or not snapshot.parts:
+            seen = seen if isinstance(seen, Event) else Event(seen)
+            for pending in snapshot.pending:
+                if wanted is None or wanted & pending.details.tags:
+                    truth = evaluate(
+                        pending.tree, seen, operators=self.operators, schema=self.schema
+                    )
+                    if truth is True:
+                        found.add_pending(pending.details)
+        return found
+
+    def match_batch(
+        self,
+        events: Any,
+        key: str | None = None,
+        *,
+        tags: Iterable[str] | None = None,
+        limit: int | None = None,
+        threads: int = 1,
+    ) -> Any:
+        """All matches of many events: a pyarrow Table of `event` (row number, or key) and `rule_id`.
+
+        Events are an Arrow table or batch, pandas, polars, anything that exports an Arrow stream,
+        or an iterable of mappings.
+        """
+        from matchwood.match.stream import match_table
+
+        return match_table(self._snapshot, events, key, tags, limit, threads, self._truth)
+
+    def match_batches(
+        self,
+        events: Any,
+        key: str | None = None,
+        *,
+        tags: Iterable[str] | None = None,
+        limit: int | None = None,
+        threads: int = 1,
+    ) -> Iterator[Any]:
+        """`match_batch` in slices: pyarrow RecordBatches, made as they are asked for."""
+        from matchwood.match.stream import match_slices
+
+        return match_slices(self._snapshot, events, key, tags, limit, threads, self._truth)
+
+    def _truth(self, pending: Pending, seen: Event) -> bool:
+        truth = evaluate(pending.tree, seen, operators=self.operators, schema=self.schema)
+        return truth is True
+
+    # Answers about rules
+
+    def explain(self, rule: object, event: Mapping[str, object]) -> Explanation:
+        """The tree of a rule (its id, or a rule) with true, false or undefined at each node."""
+        is_id = isinstance(rule, str | int) and not isinstance(rule, bool) and rule in self._where
+        tree = self[rule] if is_id else parse(rule)  # type: ignore[index]
+        return explain(tree, event, operators=self.operators, schema=self.schema)
+
+    def why_not(self, event: Mapping[str, object], n: int = 5) -> list[Near]:
+        """The n rules that came nearest to matching, with what each lacked."""
+        return nearest(self._snapshot, event, n, self.operators, self.schema)
+
+    def stats(self) -> Stats:
+        """Rules, predicates, nodes, sharing, bytes and levels of the index."""
+        return Stats.of(self._snapshot, len(self))
+
+    @staticmethod
+    def profile(events: Iterable[Mapping[str, object]]) -> Statistics:
+        """Statistics of a sample of events, for `Matcher(..., statistics=…)`."""
+        return profile(events)
+
+    # Copies and files
+
+    def __getstate__(self) -> dict[str, Any]:
+        self.join()
+        with self._lock:
+            parts = [(part.segment, list(part.details), part.dead) for part in self._snapshot.parts]
+            pending = [p.details for p in self._snapshot.pending]
+        return {
+            "parts": parts,
+            "pending": pending,
+            "statistics": self.statistics,
+            "operators": self.operators,
+            "schema": self.schema,
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(  # type: ignore[misc]
+            statistics=state["statistics"], operators=state["operators"], schema=state["schema"]
+        )
+        for segment, details, dead in state["parts"]:
+            self._restore(Part(segment, Columns.of(details), self._context()), dead)
+        for one in state["pending"]:
+            self.add(one.id, one.rule, tags=one.tags, priority=one.priority)
+
+    def _restore(self, part: Part, dead: NDArray[np.int64]) -> None:
+        self._snapshot = self._with(part, self._snapshot)
+        if len(dead):
+            number = self._next - 1
+            for ordinal in dead.tolist():
+                rule_id = part.details[ordinal].id
+                if self._where.get(rule_id) == number * _ORDINALS + ordinal:
+                    del self._where[rule_id]
+            parts = tuple(
+                p.without(dead.tolist()) if p.number == number else p for p in self._snapshot.parts
+            )
+            self._snapshot = Snapshot(parts, self._snapshot.pending)
+
+    def __copy__(self) -> Matcher:
+        other = Matcher.__new__(Matcher)
+        other.__setstate__(self.__getstate__())
+        return other
+
+    def __repr__(self) -> str:
+        return f"<Matcher of {len(self):,} rules>"
+
+
+def details_of(rules: Any) -> Iterator[Details]:
+    """Rules however they are given: id, text or tree, tags, priority."""
+    if isinstance(rules, Matcher):
+        for rule_id in rules:
+            yield rules._details(rule_id)
+        return
+    if isinstance(rules, Mapping):
+        pairs: Iterable[Any] = rules.items()
+    elif hasattr(rules, "__arrow_c_stream__") or hasattr(rules, "to_pylist"):
+        from matchwood.match.stream import table_of
+
+        table = table_of(rules)
+        for name in ("id", "rule"):
+            if name not in table.column_names:
+                raise ValueError(f"a table of rules has columns 'id' and 'rule', no {name!r} found")
+        names = table.column_names
+        tags = table["tags"].to_pylist() if "tags" in names else None
+        priority = table["priority"].to_pylist() if "priority" in names else None
+        columns = zip(table["id"].to_pylist(), table["rule"].to_pylist(), strict=True)
+        for row, (rule_id, rule) in enumerate(columns):
+            yield Details(
+                rule_id,
+                rule,
+                frozenset(tags[row] or ()) if tags else frozenset(),
+                float(priority[row] or 0) if priority else 0.0,
+            )
+        return
+    else:
+        pairs = rules
+    nothing: frozenset[str] = frozenset()
+    for pair in pairs:
+        try:
+            rule_id, rule = pair
+        except (TypeError, ValueError):
+            raise TypeError(f"rules are pairs of id and rule, found {pair!r}") from None
+        if isinstance(rule, Node):
+            rule = str(rule)
+        yield Details(rule_id, rule, nothing, 0.0)

@@ -1,0 +1,90 @@
+"""A segment: the rules of one build, in arrays that are never written again.
+
+Rules have ordinals in a segment, in an order that the build chose; what belongs to a rule (its
+id, text, tags, priority) is kept by ordinal outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.index.arrange import Arranged, arrange
+from matchwood.index.atoms import LAZY, AtomArrays, Atoms, Slot, kind_of
+from matchwood.index.build import Progress, gather, no_collection
+from matchwood.index.nodes import Shared, share
+from matchwood.index.statistics import Statistics, probabilities
+from matchwood.language.errors import RuleError
+from matchwood.language.tree import Node
+
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+
+
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """One layout for all kernels: contiguous and read-only, so that each is compiled once."""
+    array = np.ascontiguousarray(array)
+    array.flags.writeable = False
+    return array
+
+
+class Built(NamedTuple):
+    """A segment, which given rule each ordinal is, and the rules that were refused."""
+
+    segment: Segment
+    order: Longs
+    refused: list[tuple[int, RuleError]]
+
+
+class Segment:
+    """Immutable: slots with their constants, atoms, and the arranged tree."""
+
+    def __init__(
+        self, slots: list[Slot], atoms: AtomArrays, opaque: list[Node], tree: Arranged, rules: int
+    ) -> None:
+        self.slots = slots
+        self.atoms = AtomArrays(*map(read_only, atoms))
+        self.opaque = opaque
+        self.tree = Arranged(*map(read_only, tree))
+        self.rules = rules
+        self.first = 2 * len(atoms.slot)
+        self.codes = np.array([slot.codes for slot in slots], np.int32)
+        self.lazy = [number for number, node in enumerate(opaque) if kind_of(node) == LAZY]
+
+    @property
+    def nodes(self) -> int:
+        return len(self.tree.record_at)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the index: arrays that kernels read, rule texts and ids aside."""
+        arrays = (*self.tree, *self.atoms)
+        return sum(array.nbytes for array in arrays)
+
+
+def build(
+    rules: Sequence[object],
+    statistics: Statistics | None = None,
+    progress: Progress | None = None,
+) -> Built:
+    """Build a segment of all rules that are well formed."""
+    atoms = Atoms()
+    with no_collection():
+        gathered = gather(rules, atoms, progress)
+        arrays, number, opaque = atoms.seal()
+        shared = shared_nodes(gathered.program, gathered.start, number)
+        chance = probabilities(arrays, atoms.slots, statistics)
+        codes = np.array([slot.codes for slot in atoms.slots], np.int32)
+        tree, order = arrange(shared, arrays, codes, chance)
+    segment = Segment(atoms.slots, arrays, opaque, tree, len(order))
+    return Built(segment, gathered.accepted[order], gathered.refused)
+
+
+def shared_nodes(program: Ints, start: Longs, number: Ints) -> Shared:
+    """The nodes of programs whose atoms are renumbered."""
+    literals = program >= 0
+    program[literals] = 2 * number[program[literals] >> 1] + (program[literals] & 1)
+    return share(program, start, len(number))

@@ -1,0 +1,103 @@
+"""How likely predicates are to be true: what the choice of access operands goes by.
+
+Without a sample of events every attribute is taken to be there one time in four, and its values
+to be spread evenly over the constants that rules mention.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.index.atoms import INTERVAL, MISSING, AtomArrays, Slot
+from matchwood.language.events import Event
+from matchwood.language.values import NULL, Value
+
+PRESENT = 0.25  # assumed, where nothing is known of an attribute
+LAZY_CHANCE = 2.0  # above every chance: a call is never what wakes a node, if anything else can
+PATTERN_CHANCE = 0.01
+
+
+@dataclass
+class Statistics:
+    """Of a sample of events: how often each attribute is there, and values of it."""
+
+    events: int = 0
+    present: dict[str, int] = field(default_factory=dict)
+    values: dict[str, list[Value]] = field(default_factory=dict)
+    kept: int = 2_000  # values kept an attribute
+
+    def add(self, event: Mapping[str, object]) -> None:
+        seen = Event(event)
+        self.events += 1
+        for name in seen.raw:
+            value = seen[name]
+            if value == NULL:
+                continue
+            self.present[name] = self.present.get(name, 0) + 1
+            values = self.values.setdefault(name, [])
+            if len(values) < self.kept:
+                values.extend([value] if isinstance(value, Value) else value)
+
+
+def profile(events: Iterable[Mapping[str, object]]) -> Statistics:
+    """Statistics of a sample of events."""
+    statistics = Statistics()
+    for event in events:
+        statistics.add(event)
+    return statistics
+
+
+def probabilities(
+    atoms: AtomArrays, slots: list[Slot], statistics: Statistics | None
+) -> NDArray[np.float32]:
+    """The chance of each literal (2 * atom + negated) to be true of an event."""
+    count = len(atoms.slot)
+    present = np.full(len(slots), PRESENT)
+    below = [_even(slot) for slot in slots]
+    if statistics is not None and statistics.events:
+        for number, slot in enumerate(slots):
+            present[number] = statistics.present.get(slot.attribute, 0) / statistics.events
+            sample = statistics.values.get(slot.attribute)
+            if sample:
+                below[number] = _measured(slot, sample)
+    offset = np.r_[0, np.cumsum([len(b) for b in below])].astype(np.int64)
+    cumulative = np.concatenate(below) if below else np.zeros(1)
+    owner = np.repeat(np.arange(count), np.diff(atoms.start))
+    base = offset[atoms.slot[owner]] if count else np.empty(0, np.int64)
+    share = cumulative[base + atoms.high + 1] - cumulative[base + atoms.low]
+    positive = np.bincount(owner, share, count) if count else np.empty(0)
+    base = offset[atoms.slot]
+    family = (
+        cumulative[base + np.maximum(atoms.family_high, -1) + 1]
+        - cumulative[base + atoms.family_low]
+    )
+    there = present[atoms.slot]
+    null = (atoms.family_low == MISSING) & (atoms.kind == INTERVAL)
+    chance = np.empty(2 * count, np.float32)
+    chance[0::2] = np.where(null, 1 - there, there * positive)
+    chance[1::2] = np.where(null, there, there * np.maximum(family - positive, 0))
+    pattern = atoms.kind == 1
+    chance[0::2][pattern] = PATTERN_CHANCE
+    chance[1::2][pattern] = there[pattern]
+    lazy = atoms.kind == 2
+    chance[0::2][lazy] = chance[1::2][lazy] = LAZY_CHANCE
+    return np.maximum(chance, np.float32(1e-7))
+
+
+def _even(slot: Slot) -> NDArray[np.float64]:
+    """Cumulative share of the codes of a slot: constants and gaps alike."""
+    codes = np.full(slot.codes, 1.0)
+    codes[:2] = 0
+    total = codes.sum() or 1.0
+    return np.r_[0, np.cumsum(codes / total)]
+
+
+def _measured(slot: Slot, sample: list[Value]) -> NDArray[np.float64]:
+    codes = np.full(slot.codes, 1e-6)
+    for value in sample:
+        codes[slot.code(value.family, value.value)] += 1
+    return np.r_[0, np.cumsum(codes / codes.sum())]

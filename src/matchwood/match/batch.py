@@ -1,0 +1,312 @@
+"""Many events against one segment: columns or rows in, pairs of event and rule out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.compiled import compiled
+from matchwood.index.segment import read_only
+from matchwood.language.events import Event
+from matchwood.language.values import Value
+from matchwood.match.encode import Coder, encode
+from matchwood.match.single import SegmentMatcher, family_ends
+from matchwood.match.sweep import (
+    WORDS,
+    Batch,
+    Tree,
+    literal_masks,
+    rank_events,
+    sweep,
+)
+
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+PAIRS = 1 << 21  # pairs that one buffer holds
+BUDGET = 256 << 20  # bytes of scratch that one sweep may take
+
+
+class Codes(NamedTuple):
+    """Some events as codes of a segment: codes[i, event] is the code of slots[i]."""
+
+    slots: Ints
+    codes: Ints
+    list_start: Ints
+    list_codes: Ints
+    hits: list[tuple[Ints, Longs, Ints]]  # (which value each event has or -1, bounds, atoms)
+    events: int
+
+
+class Masks:
+    """What one thread writes while it sweeps."""
+
+    def __init__(self, matcher: SegmentMatcher, used: int) -> None:
+        segment = matcher.segment
+        self.masks = np.empty(WORDS * max(used, 1), np.uint64)
+        self.nonzero = np.zeros(used // 64 + 1, np.uint64)
+        self.literals = np.empty(WORDS * max(1, len(segment.tree.masked)), np.uint64)
+        self.true = np.zeros(WORDS * max(1, len(segment.opaque)), np.uint64)
+
+
+class BatchMatcher:
+    """A segment ready to be asked about many events."""
+
+    def __init__(self, matcher: SegmentMatcher) -> None:
+        self.matcher = matcher
+        segment = matcher.segment
+        tree = segment.tree
+        arrays = (
+            tree.records, tree.masked, tree.group_of, tree.group_start, tree.literal_group,
+            tree.always, matcher.index.atom_row, segment.atoms.low, segment.atoms.high,
+            family_ends(segment) if segment.slots else np.zeros(4, np.int32),
+            np.array([segment.first], np.int64),
+        )  # fmt: skip
+        self.tree = Tree(*map(read_only, arrays))
+        codes = segment.codes if len(segment.codes) else np.full(1, 2, np.int32)
+        self.codes_of = read_only(codes)
+        self.row_of_code = read_only(np.r_[0, np.cumsum(codes.astype(np.int64) + 1)])
+        headers = tree.records[tree.record_at]
+        self.used = int((headers < 0).sum())
+        self._free: list[Masks] = []
+        self._each = 2e-4 if len(headers) > 10_000 else 2e-5  # seconds, measured as we go
+        self._sweep = 1e-4 + 4e-7 * len(headers)
+
+    @property
+    def scratch_bytes(self) -> int:
+        """Bytes that one sweep takes beside its output."""
+        segment = self.matcher.segment
+        rows = self.used + len(segment.tree.masked) + len(segment.opaque)
+        return 8 * WORDS * rows
+
+    def pairs(
+        self, codes: Codes, keep: NDArray[np.uint8], rows: Callable[[int], Event]
+    ) -> Iterator[tuple[Ints, Ints]]:
+        """(events, ordinals) of all matches, in pieces; `rows` gives an event as it was."""
+        if codes.events == 0 or self.matcher.segment.rules == 0:
+            return
+        lazy = bool(self.matcher.segment.lazy)
+        if lazy or self.scratch_bytes > BUDGET or codes.events * self._each < self._sweep:
+            yield from self._one_by_one(codes, keep, rows)
+        else:
+            yield from self._sweep_all(codes, keep)
+
+    def _one_by_one(
+        self, codes: Codes, keep: NDArray[np.uint8], rows: Callable[[int], Event]
+    ) -> Iterator[tuple[Ints, Ints]]:
+        started = time.perf_counter()
+        lazy = bool(self.matcher.segment.lazy)
+        found: list[tuple[int, Ints]] = []
+        held = 0
+        for event in range(codes.events):
+            seen = rows(event) if lazy else None
+            ordinals = self.matcher.match_codes(*_event(codes, event), seen, keep)
+            found.append((event, ordinals))
+            held += len(ordinals)
+            if held > PAIRS:
+                yield _joined(found)
+                found, held = [], 0
+        yield _joined(found)
+        self._each = 0.5 * self._each + 0.5 * (time.perf_counter() - started) / codes.events
+
+    def _sweep_all(self, codes: Codes, keep: NDArray[np.uint8]) -> Iterator[tuple[Ints, Ints]]:
+        started = time.perf_counter()
+        masks = self._free.pop() if self._free else Masks(self.matcher, self.used)
+        for which, bounds, atoms in codes.hits:
+            set_bits(masks.true, which, bounds, atoms)
+        row, rows, ranks, list_mask = rank_events(
+            codes.slots, codes.codes, codes.list_start, codes.list_codes, self.codes_of,
+            self.row_of_code, codes.events,
+        )  # fmt: skip
+        lists = np.array([(list_mask >= 0).any()], np.uint8)
+        batch = Batch(
+            row, self.row_of_code, rows, ranks, list_mask, masks.literals, masks.true, masks.true,
+            lists,
+        )  # fmt: skip
+        literal_masks(self.tree, batch)
+        place = np.zeros(4, np.int64)
+        while place[0] >= 0:
+            events = np.empty(PAIRS, np.int32)
+            ordinals = np.empty(PAIRS, np.int32)
+            found = sweep(
+                self.tree, batch, keep, masks.masks, masks.nonzero, events, ordinals, place
+            )
+            yield events[:found], ordinals[:found]
+        for _, bounds, atoms in codes.hits:
+            clear_bits(masks.true, atoms)
+        self._free.append(masks)
+        self._sweep = 0.5 * self._sweep + 0.5 * (time.perf_counter() - started)
+
+
+def _event(codes: Codes, event: int) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+    """One event of a batch: slots, codes, lists, hits."""
+    column = codes.codes[:, event]
+    there = np.flatnonzero(column)
+    hits = [
+        atoms[bounds[which[event]] : bounds[which[event] + 1]]
+        for which, bounds, atoms in codes.hits
+        if which[event] >= 0
+    ]
+    joined = np.concatenate(hits) if hits else np.empty(0, np.int32)
+    return codes.slots[there], column[there], codes.list_start, codes.list_codes, joined
+
+
+def _joined(found: Sequence[tuple[int, Ints]]) -> tuple[Ints, Ints]:
+    counts = [len(ordinals) for _, ordinals in found]
+    events = np.repeat(np.array([event for event, _ in found], np.int32), counts)
+    return events, np.concatenate([np.empty(0, np.int32), *(ordinals for _, ordinals in found)])
+
+
+@compiled
+def set_bits(masks, which, bounds, atoms):  # type: ignore[no-untyped-def]
+    """Set each event's bit in the masks of the opaque atoms that are true of its value."""
+    for event in range(len(which)):
+        value = which[event]
+        if value >= 0:
+            bit = np.uint64(1) << np.uint64(event & 63)
+            for i in range(bounds[value], bounds[value + 1]):
+                masks[WORDS * np.int64(atoms[i]) + (event >> 6)] |= bit
+
+
+@compiled
+def clear_bits(masks, atoms):  # type: ignore[no-untyped-def]
+    for atom in atoms:
+        for w in range(WORDS):
+            masks[WORDS * np.int64(atom) + w] = np.uint64(0)
+
+
+# Encoding
+
+
+def codes_of_rows(
+    events: Sequence[Mapping[str, object] | Event], matcher: SegmentMatcher
+) -> tuple[Codes, list[Event | None]]:
+    """Events given as mappings, at most EVENTS of them."""
+    slots: dict[int, int] = {}
+    cells: list[tuple[int, int, int]] = []
+    list_start = [0]
+    list_codes: list[int] = []
+    strings: dict[str, list[tuple[int, str | tuple[Value, ...]]]] = {}
+    read: list[Event | None] = []
+    for number, event in enumerate(events):
+        encoded, seen = encode(event, matcher.coders, matcher.patterned)
+        read.append(seen)
+        base = len(list_start) - 1
+        for slot, code in zip(encoded.slots, encoded.codes, strict=True):
+            place = slots.setdefault(slot, len(slots))
+            cells.append((place, number, code if code >= 0 else code - base))
+        if len(encoded.list_start) > 1:
+            at = len(list_codes)
+            list_codes.extend(encoded.list_codes)
+            list_start.extend(at + bound for bound in encoded.list_start[1:])
+        for attribute, value in encoded.strings:
+            strings.setdefault(attribute, []).append((number, value))
+    codes = np.zeros((len(slots), len(events)), np.int32)
+    if cells:
+        place, number_, code = np.array(cells, np.int64).T
+        codes[place, number_] = code
+    hits = [
+        _hits_of_rows(attribute, found, len(events), matcher)
+        for attribute, found in strings.items()
+    ]
+    arrays = (
+        np.array(list(slots), np.int32),
+        codes,
+        np.array(list_start, np.int32),
+        np.array(list_codes, np.int32),
+    )
+    return Codes(*arrays, hits, len(events)), read
+
+
+def _hits_of_rows(
+    attribute: str,
+    found: list[tuple[int, str | tuple[Value, ...]]],
+    events: int,
+    matcher: SegmentMatcher,
+) -> tuple[Ints, Longs, Ints]:
+    distinct: dict[str | tuple[Value, ...], int] = {}
+    which = np.full(events, -1, np.int32)
+    for number, value in found:
+        which[number] = distinct.setdefault(value, len(distinct))
+    index = matcher.patterns[attribute]
+    if all(isinstance(value, str) for value in distinct):
+        bounds, atoms = index.hits_of_many(list(distinct))  # type: ignore[arg-type]
+        return which, bounds, atoms
+    lists = [
+        index.hits(value) if isinstance(value, str) else index.list_hits(value)
+        for value in distinct
+    ]
+    bounds = np.r_[0, np.cumsum([len(atoms) for atoms in lists])].astype(np.int64)
+    return which, bounds, np.concatenate([np.empty(0, np.int32), *lists])
+
+
+class Columns:
+    """The columns of a table, coded for one segment once, then cut into batches."""
+
+    def __init__(self, attributes: Mapping[str, Any], matcher: SegmentMatcher) -> None:
+        from matchwood.match.columns import Coded, code_column
+
+        self._coded: list[tuple[Coder, str, Coded]] = []
+        self._hits: dict[str, tuple[Ints, Longs, Ints]] = {}
+        for name, column in attributes.items():
+            coder = matcher.coders.get(name)
+            if coder is None:
+                continue
+            patterned = name in matcher.patterned
+            coded = code_column(column, coder, patterned)
+            self._coded.append((coder, name, coded))
+            if patterned and coded.distinct is not None and coded.which is not None:
+                bounds, atoms = matcher.patterns[name].hits_of_many(coded.distinct)
+                self._hits[name] = coded.which, bounds, atoms
+            elif patterned and coded.bounds is not None:
+                self._hits[name] = _hits_of_lists(column, name, matcher)
+
+    def codes(self, low: int, high: int) -> Codes:
+        """Rows low..high as codes."""
+        slots: list[int] = []
+        rows: list[Ints] = []
+        list_start = [np.zeros(1, np.int64)]
+        list_codes: list[Ints] = []
+        lists = 0
+        for coder, _, coded in self._coded:
+            for slot, codes in ((coder.slot, coded.main), (coder.time_slot, coded.time)):
+                if slot < 0 or codes is None:
+                    continue
+                slots.append(slot)
+                if coded.bounds is None or coded.there is None:
+                    rows.append(codes[low:high])
+                    continue
+                bounds, there = coded.bounds[low : high + 1], coded.there[low:high]
+                count = high - low
+                rows.append(np.where(there, -1 - lists - np.arange(count), 0).astype(np.int32))
+                piece = codes[bounds[0] : bounds[-1]]
+                local = bounds - bounds[0]
+                if slot == coder.time_slot:
+                    kept = np.r_[0, np.cumsum(piece != 0)]
+                    piece, local = piece[piece != 0], kept[local]
+                list_start.append(local[1:] + list_start[-1][-1])
+                list_codes.append(piece.astype(np.int32))
+                lists += count
+        matrix = np.stack(rows) if rows else np.zeros((0, high - low), np.int32)
+        hits = [(which[low:high], bounds, atoms) for which, bounds, atoms in self._hits.values()]
+        return Codes(
+            np.array(slots, np.int32),
+            np.ascontiguousarray(matrix),
+            np.concatenate(list_start).astype(np.int32),
+            np.concatenate([np.empty(0, np.int32), *list_codes]),
+            hits,
+            high - low,
+        )
+
+
+def _hits_of_lists(column: Any, name: str, matcher: SegmentMatcher) -> tuple[Ints, Longs, Ints]:
+    found: list[tuple[int, str | tuple[Value, ...]]] = []
+    for row, value in enumerate(column.to_pylist()):
+        if value is not None:
+            seen = Event({name: value})[name]
+            assert not isinstance(seen, Value)
+            found.append((row, seen))
+    return _hits_of_rows(name, found, len(column), matcher)

@@ -1,0 +1,218 @@
+"""Columns of Arrow data to codes: each distinct value is looked up once."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from matchwood.index.atoms import MISSING, OTHER
+from matchwood.language.errors import EventError
+from matchwood.language.values import Family, Time, Value, exact, in_range, read
+from matchwood.match.encode import Coder
+
+Ints = NDArray[np.int32]
+_UNITS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
+_DAY = 86_400 * 1_000_000_000
+_EXACT_FLOAT = 2**53
+
+
+class Coded(NamedTuple):
+    """The codes of a column: of single values, or of lists (bounds into the codes)."""
+
+    main: Ints
+    time: Ints | None
+    bounds: NDArray[np.int64] | None = None
+    there: NDArray[np.bool_] | None = None  # of lists: whether the row has one
+    distinct: list[str] | None = None  # of strings: their distinct values,
+    which: Ints | None = None  # and which one each row has, -1 for none
+
+
+def attributes_of_table(table: pa.Table) -> dict[str, Any] | None:
+    """Every attribute of a table as a column; None where only rows can tell (lists of objects)."""
+    found: dict[str, Any] = {}
+    todo = [
+        (name, column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
+        for name, column in zip(table.column_names, table.columns, strict=True)
+    ]
+    while todo:
+        name, column = todo.pop()
+        if isinstance(column, pa.ChunkedArray):
+            column = pa.concat_arrays(column.chunks) if column.chunks else pa.array([], column.type)
+        if isinstance(column, pa.ExtensionArray):
+            column = column.storage
+        if name in found:
+            raise EventError("the event spells it two ways", name)
+        found[name] = column
+        kind = column.type
+        if pa.types.is_struct(kind):
+            todo.extend(
+                (f"{name}.{kind.field(i).name}", child) for i, child in enumerate(column.flatten())
+            )
+        elif pa.types.is_map(kind) or pa.types.is_union(kind) or (is_list(kind) and (pa.types.is_nested(kind.value_type))):
+            return None
+    return found
+
+
+def is_list(kind: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+    )
+
+
+def code_column(column: Any, coder: Coder, strings: bool) -> Coded:
+    """The codes of an attribute's column; `strings`: patterns will ask for its distinct values."""
+    if is_list(column.type):
+        return _code_lists(column, coder)
+    return _code_values(column, coder, strings)
+
+
+def _code_lists(column: Any, coder: Coder) -> Coded:
+    if pa.types.is_fixed_size_list(column.type):
+        column = column.cast(pa.list_(column.type.value_type))
+    offsets = column.offsets.to_numpy().astype(np.int64)
+    inner = _code_values(column.values, coder, False)
+    main = np.where(inner.main == MISSING, OTHER, inner.main).astype(np.int32)
+    there = np.asarray(column.is_valid())
+    return Coded(main, inner.time, offsets, there)
+
+
+def _code_values(column: Any, coder: Coder, strings: bool) -> Coded:
+    kind = column.type
+    types = pa.types
+    if types.is_null(kind):
+        return _constant(column, coder, MISSING)
+    if types.is_floating(kind) or types.is_integer(kind):
+        return _code_numbers(column, coder)
+    if (
+        types.is_dictionary(kind)
+        or types.is_string(kind)
+        or types.is_large_string(kind)
+        or (hasattr(types, "is_string_view") and types.is_string_view(kind))
+    ):
+        return _code_dictionary(column, coder, strings)
+    if types.is_boolean(kind) or types.is_decimal(kind):
+        return _code_dictionary(column, coder, False)
+    if types.is_date(kind) or types.is_timestamp(kind):
+        return _code_times(column, coder)
+    return _constant(column, coder, OTHER)
+
+
+def _constant(column: Any, coder: Coder, code: int) -> Coded:
+    codes = np.full(len(column), code, np.int32)
+    codes[~np.asarray(column.is_valid())] = MISSING
+    return Coded(codes, np.zeros(len(column), np.int32) if coder.time_slot >= 0 else None)
+
+
+def _code_numbers(column: Any, coder: Coder) -> Coded:
+    """Numbers that doubles hold exactly are looked up together, the others one by one."""
+    valid = np.asarray(column.is_valid())
+    integral = pa.types.is_integer(column.type)
+    raw = (column.fill_null(0) if column.null_count else column).to_numpy(zero_copy_only=False)
+    number = raw.astype(np.float64)
+    if not integral:
+        valid = valid & ~np.isnan(number)
+    if Family.NUMBER in coder.exact:
+        codes = _code_doubles(number, coder)
+        if integral:
+            large = np.flatnonzero((number >= _EXACT_FLOAT) | (number <= -_EXACT_FLOAT))
+            for row in large.tolist():
+                codes[row] = coder.code(Family.NUMBER, int(raw[row]))
+    else:
+        codes = np.full(len(column), OTHER, np.int32)
+    codes[~valid] = MISSING
+    return Coded(codes, np.zeros(len(column), np.int32) if coder.time_slot >= 0 else None)
+
+
+def _code_doubles(number: NDArray[np.float64], coder: Coder) -> Ints:
+    doubles, equal, gap = double_table(coder)
+    place = np.searchsorted(doubles, number)
+    inside = np.minimum(place, max(len(doubles) - 1, 0))
+    codes = gap[place]
+    if len(doubles):
+        codes = np.where(doubles[inside] == number, equal[inside], codes)
+    return codes.astype(np.int32)
+
+
+def double_table(
+    coder: Coder,
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+    """(doubles, code of each, code between two): rounding keeps the order of decimals.
+
+    A double stands for its shortest decimal. Where it is not the double next to a constant, it
+    lies on the same side of the constant as that double; where it is, the decimal decides.
+    """
+    if coder.doubles is None:
+        constants = coder.sorted[Family.NUMBER]
+        nearest = np.array([_nearest(constant) for constant in constants], np.float64)
+        doubles, counts = np.unique(nearest, return_counts=True)
+        first = coder.first[Family.NUMBER]
+        gap = first + 2 * np.r_[0, np.cumsum(counts)]
+        equal = [coder.code(Family.NUMBER, exact(float(double))) for double in doubles]
+        coder.doubles = doubles, np.array(equal, np.int64), gap.astype(np.int64)
+    return coder.doubles
+
+
+def _nearest(constant: int | Decimal) -> float:
+    try:
+        return float(constant)
+    except OverflowError:
+        return float("inf") if constant > 0 else float("-inf")
+
+
+def _code_dictionary(column: Any, coder: Coder, strings: bool) -> Coded:
+    """Each distinct value once."""
+    if not pa.types.is_dictionary(column.type):
+        column = pc.dictionary_encode(column)
+    dictionary = column.dictionary
+    if not pa.types.is_dictionary(column.type) or pa.types.is_nested(dictionary.type):
+        return _constant(column, coder, OTHER)
+    indices = column.indices.fill_null(-1) if column.indices.null_count else column.indices
+    which = indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    values = dictionary.to_pylist()
+    seen = [read(value) for value in values]
+    main = np.array([_main(coder, value) for value in seen] + [MISSING], np.int32)[which]
+    time = None
+    if coder.time_slot >= 0:
+        codes = [coder.time_code(value.family, value.value) for value in seen] + [MISSING]
+        time = np.array(codes, np.int32)[which]
+    if not strings:
+        return Coded(main, time)
+    texts = [value if isinstance(value, str) else "" for value in values]
+    is_text = np.array([isinstance(value, str) for value in values] + [False])
+    return Coded(
+        main, time, None, None, texts, np.where(is_text[which], which, -1).astype(np.int32)
+    )
+
+
+def _main(coder: Coder, value: Value) -> int:
+    return MISSING if value == (None, None) else coder.code(value.family, value.value)
+
+
+def _code_times(column: Any, coder: Coder) -> Coded:
+    main = _constant(column, coder, OTHER).main
+    if coder.time_slot < 0:
+        return Coded(main, None)
+    kind = column.type
+    if pa.types.is_timestamp(kind):
+        scale = _UNITS[kind.unit]
+        ticks = column.cast(pa.int64())
+    elif pa.types.is_date32(kind):
+        scale, ticks = _DAY, column.cast(pa.int32())
+    else:
+        scale, ticks = _UNITS["ms"], column.cast(pa.int64())
+    filled = (ticks.fill_null(0) if ticks.null_count else ticks).to_numpy(zero_copy_only=False)
+    distinct, which = np.unique(filled, return_inverse=True)
+    assert coder.time is not None
+    codes, there = [], []
+    for tick in distinct.tolist():
+        moment: Time | None = in_range(tick * scale)
+        codes.append(MISSING if moment is None else coder.time_code(Family.TIME, moment))
+        there.append(moment is not None)
+    time = np.array(codes, np.int32)[which]
+    time[~np.asarray(column.is_valid())] = MISSING
+    return Coded(main, time.astype(np.int32))

@@ -1,0 +1,174 @@
+"""Events to codes: what a segment's rules can tell apart, as small integers."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping
+from typing import Any
+
+from matchwood.index.atoms import MISSING, OTHER, Slot
+from matchwood.language.events import Event
+from matchwood.language.values import Family, Value, exact, is_text, read_time
+
+
+class Coder:
+    """The codes of one attribute: its main slot, and its slot of times where it has one."""
+
+    __slots__ = ("doubles", "exact", "first", "slot", "sorted", "time", "time_slot")
+
+    def __init__(self) -> None:
+        self.slot = -1
+        self.doubles: Any = None  # made by match.columns when first needed
+        self.time_slot = -1
+        self.time: Slot | None = None
+        self.exact: dict[Family, dict[Any, int]] = {}
+        self.sorted: dict[Family, list[Any]] = {}
+        self.first: dict[Family, int] = {}
+
+    def add(self, number: int, slot: Slot) -> None:
+        if slot.time:
+            self.time_slot, self.time = number, slot
+            return
+        self.slot = number
+        for family, constants in slot.constants.items():
+            first = slot.first[family]
+            self.first[family] = first
+            self.sorted[family] = constants
+            self.exact[family] = {c: first + 2 * i + 1 for i, c in enumerate(constants)}
+
+    def code(self, family: Family | None, value: Any) -> int:
+        """The code in the main slot of a value that is there."""
+        known = self.exact.get(family)  # type: ignore[arg-type]
+        if known is None:
+            return OTHER
+        code = known.get(value)
+        if code is not None:
+            return code
+        return self.first[family] + 2 * bisect_left(self.sorted[family], value)  # type: ignore[index]
+
+    def time_code(self, family: Family | None, value: Any) -> int:
+        """The code in the slot of times: MISSING for what is no time, which no predicate tells."""
+        assert self.time is not None
+        if family is Family.STRING:
+            value = read_time(value)
+            if value is None:
+                return MISSING
+        elif family is not Family.TIME:
+            return MISSING
+        return self.time.code(Family.TIME, value)
+
+
+def coders(slots: list[Slot]) -> dict[str, Coder]:
+    """The coders of a segment by attribute."""
+    found: dict[str, Coder] = {}
+    for number, slot in enumerate(slots):
+        found.setdefault(slot.attribute, Coder()).add(number, slot)
+    return found
+
+
+class Encoded:
+    """The codes of one event: slots, their codes, and the codes of list values."""
+
+    __slots__ = ("codes", "list_codes", "list_start", "slots", "strings")
+
+    def __init__(self) -> None:
+        self.slots: list[int] = []
+        self.codes: list[int] = []
+        self.list_start = [0]
+        self.list_codes: list[int] = []
+        # values that patterns are asked about: attribute, then a string or a list of values
+        self.strings: list[tuple[str, str | tuple[Value, ...]]] = []
+
+    def put(self, slot: int, code: int) -> None:
+        if slot >= 0 and code != MISSING:
+            self.slots.append(slot)
+            self.codes.append(code)
+
+    def put_list(self, slot: int, codes: list[int]) -> None:
+        if slot >= 0:
+            self.slots.append(slot)
+            self.codes.append(-len(self.list_start))
+            self.list_codes.extend(codes)
+            self.list_start.append(len(self.list_codes))
+
+
+def encode(
+    event: Mapping[str, object] | Event, by_name: dict[str, Coder], patterned: set[str]
+) -> tuple[Encoded, Event | None]:
+    """The codes of an event, and the event as read where that was needed."""
+    encoded = Encoded()
+    if type(event) is dict and _flat(event, by_name, patterned, encoded):
+        return encoded, None
+    seen = event if isinstance(event, Event) else Event(event)
+    encoded = Encoded()
+    for name in seen.raw:
+        coder = by_name.get(name)
+        if coder is None:
+            continue
+        value = seen[name]
+        if isinstance(value, Value):
+            _put_single(encoded, coder, value)
+            if name in patterned and value.family is Family.STRING:
+                encoded.strings.append((name, str(value.value)))
+        else:
+            _put_list(encoded, coder, value)
+            if name in patterned:
+                encoded.strings.append((name, value))
+    return encoded, seen
+
+
+def _flat(
+    event: dict[str, object], by_name: dict[str, Coder], patterned: set[str], into: Encoded
+) -> bool:
+    """Encode an event of plain single values; False where it holds anything else."""
+    slots, codes = into.slots, into.codes
+    for name, value in event.items():
+        kind = type(value)
+        family: Family
+        if kind is str:
+            family = Family.STRING
+            if not value.isascii() and not is_text(value):  # type: ignore[attr-defined,arg-type]
+                return False
+        elif kind is int:
+            family = Family.NUMBER
+        elif kind is bool:
+            family = Family.BOOLEAN
+        elif kind is float:
+            family = Family.NUMBER
+            if value != value:
+                continue
+            value = exact(value)  # type: ignore[arg-type]
+        elif value is None:
+            continue
+        else:
+            return False
+        coder = by_name.get(name)
+        if coder is None:
+            if type(name) is not str or not (name.isascii() or is_text(name)):
+                return False
+            continue
+        if coder.slot >= 0:
+            slots.append(coder.slot)
+            codes.append(coder.code(family, value))
+        if coder.time_slot >= 0:
+            into.put(coder.time_slot, coder.time_code(family, value))
+        if family is Family.STRING and name in patterned:
+            into.strings.append((name, value))  # type: ignore[arg-type]
+    return True
+
+
+def _put_single(encoded: Encoded, coder: Coder, value: Value) -> None:
+    if value == (None, None):
+        return
+    encoded.put(coder.slot, coder.code(value.family, value.value))
+    if coder.time_slot >= 0:
+        encoded.put(coder.time_slot, coder.time_code(value.family, value.value))
+
+
+def _put_list(encoded: Encoded, coder: Coder, values: tuple[Value, ...]) -> None:
+    """A null or alien element is there, but of no family."""
+    if coder.slot >= 0:
+        encoded.put_list(coder.slot, [coder.code(v.family, v.value) for v in values])
+    if coder.time_slot >= 0:
+        codes = [coder.time_code(v.family, v.value) for v in values]
+        encoded.put_list(coder.time_slot, [code for code in codes if code != MISSING])

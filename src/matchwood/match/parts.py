@@ -1,0 +1,167 @@
+"""What a matcher is made of: parts, pending rules, and snapshots of both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.index.segment import Segment
+from matchwood.language.calls import BUILT_IN
+from matchwood.language.errors import RuleError
+from matchwood.language.evaluation import Hierarchies, Operator
+from matchwood.language.tree import Call, Node, VariableComparison, walk
+from matchwood.match.batch import BatchMatcher
+from matchwood.match.single import ALL, SegmentMatcher
+
+Keep = NDArray[np.uint8]
+Context = tuple[Mapping[str, Operator], Hierarchies | None]
+
+
+class Details(NamedTuple):
+    """What belongs to a rule."""
+
+    id: Any
+    rule: Any  # as it was given: text, or the JSON form
+    tags: frozenset[str]
+    priority: float
+
+
+class Columns:
+    """The details of many rules by ordinal: ids and rules, and what only some of them have."""
+
+    def __init__(
+        self,
+        ids: NDArray[Any],
+        rules: Sequence[Any],
+        tags: Mapping[int, frozenset[str]],
+        priority: NDArray[np.float64] | None,
+    ) -> None:
+        self.ids = ids
+        self.rules = rules
+        self.tags = tags
+        self.priority = priority
+
+    @classmethod
+    def of(cls, details: Sequence[Details]) -> Columns:
+        numbers = bool(details) and isinstance(details[0].id, int)
+        try:
+            ids = np.array([d.id for d in details], np.int64 if numbers else object)
+        except OverflowError:
+            ids = np.array([d.id for d in details], object)
+        tags = {i: d.tags for i, d in enumerate(details) if d.tags}
+        priority = None
+        if any(d.priority for d in details):
+            priority = np.array([d.priority for d in details], np.float64)
+        return cls(ids, [d.rule for d in details], tags, priority)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __getitem__(self, ordinal: int) -> Details:
+        priority = 0.0 if self.priority is None else float(self.priority[ordinal])
+        rule_id = self.ids[ordinal]
+        plain = int(rule_id) if self.ids.dtype == np.int64 else rule_id
+        return Details(plain, self.rules[ordinal], self.tags.get(ordinal, frozenset()), priority)
+
+    def __iter__(self) -> Iterator[Details]:
+        return (self[ordinal] for ordinal in range(len(self)))
+
+
+class Part:
+    """A segment, the details of its rules, and which of them are gone."""
+
+    def __init__(
+        self,
+        segment: Segment,
+        details: Columns,
+        context: Context,
+        number: int = 0,
+        alive: Keep = ALL,
+        shared: tuple[SegmentMatcher, BatchMatcher] | None = None,
+    ) -> None:
+        self.segment = segment
+        self.details = details
+        self.context = context
+        self.number = number
+        self.alive = alive  # empty: all are
+        self.live = int(alive.sum()) if len(alive) else len(details)
+        if shared is None:
+            matcher = SegmentMatcher(segment, *context)
+            shared = matcher, BatchMatcher(matcher)
+        self.matcher, self.batch = shared
+        self._selected: dict[frozenset[str], Keep] = {}
+
+    def _copy(self, number: int, alive: Keep) -> Part:
+        shared = self.matcher, self.batch
+        return Part(self.segment, self.details, self.context, number, alive, shared)
+
+    def numbered(self, number: int) -> Part:
+        return self._copy(number, self.alive)
+
+    def without(self, ordinals: Iterable[int]) -> Part:
+        """A copy in which these rules are gone: readers of this one are not disturbed."""
+        alive = self.alive.copy() if len(self.alive) else np.ones(len(self.details), np.uint8)
+        alive[list(ordinals)] = 0
+        return self._copy(self.number, alive)
+
+    @property
+    def dead(self) -> NDArray[np.int64]:
+        return np.flatnonzero(self.alive == 0)
+
+    def live_details(self) -> Iterator[Details]:
+        for ordinal, one in enumerate(self.details):
+            if not len(self.alive) or self.alive[ordinal]:
+                yield one
+
+    def keep(self, wanted: frozenset[str] | None) -> Keep:
+        """Which rules to report: those that are not gone and have one of the wanted tags."""
+        if wanted is None:
+            return self.alive
+        keep = self._selected.get(wanted)
+        if keep is None:
+            keep = np.zeros(len(self.details), np.uint8)
+            chosen = [ordinal for ordinal, tags in self.details.tags.items() if tags & wanted]
+            keep[chosen] = 1
+            if len(self.alive):
+                keep &= self.alive
+            if len(self._selected) >= 64:
+                self._selected.clear()
+            self._selected[wanted] = keep
+        return keep
+
+
+class Pending(NamedTuple):
+    """A rule that is in no segment yet."""
+
+    tree: Node
+    details: Details
+
+
+class Snapshot(NamedTuple):
+    """All that a reader needs, never changed."""
+
+    parts: tuple[Part, ...]  # largest first
+    pending: tuple[Pending, ...]
+
+
+EMPTY = Snapshot((), ())
+
+
+def check_calls(tree: Node, operators: Mapping[str, Operator], schema: Hierarchies | None) -> None:
+    """Refuse calls that nothing could answer."""
+    for node in walk(tree):
+        if isinstance(node, VariableComparison):
+            raise RuleError(f"no operator binds the variables of {node}")
+        if not isinstance(node, Call):
+            continue
+        if node.name == "isa":
+            attribute = node.attributes[0]
+            if schema is None:
+                raise RuleError(f"{node} needs a schema with a hierarchy for {attribute!r}")
+            schema.is_a(attribute, str(node.arguments[1]), str(node.arguments[1]))
+        elif node.name not in BUILT_IN and node.name not in operators:
+            known = ", ".join(sorted((*BUILT_IN, *operators)))
+            raise RuleError(f"no operator is registered as {node.name!r}; there are {known}")

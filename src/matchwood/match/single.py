@@ -1,0 +1,205 @@
+"""One event against one segment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.index.atoms import VALUE_TEST
+from matchwood.index.segment import Segment, read_only
+from matchwood.language.evaluation import Hierarchies, Operator, Truth, evaluate
+from matchwood.language.events import Event
+from matchwood.language.tree import Node
+from matchwood.match.encode import coders, encode
+from matchwood.match.kernels import (
+    EPOCHS,
+    FALSE_SEEN,
+    REQUESTED,
+    TRUE_SEEN,
+    UNDEFINED_SEEN,
+    Index,
+    Scratch,
+    expand,
+    match_one,
+)
+from matchwood.match.patterns import PatternIndex
+
+Ints = NDArray[np.int32]
+_NONE: Ints = np.empty(0, np.int32)
+_NO_LISTS: Ints = np.zeros(1, np.int32)
+ALL: NDArray[np.uint8] = np.empty(0, np.uint8)  # keep every rule
+_STATE = {True: TRUE_SEEN, False: FALSE_SEEN, None: UNDEFINED_SEEN}
+
+
+class _Working:
+    """The scratch of one thread, and the epoch of its last event."""
+
+    def __init__(self, segment: Segment) -> None:
+        nodes, groups = segment.nodes, len(segment.tree.group_start) - 1
+        sources = len(segment.tree.stab_push) + len(segment.tree.asked) + len(segment.opaque)
+        depth = len(segment.tree.levels) + 2
+        self.scratch = Scratch(
+            np.zeros(max(1, len(segment.slots)), np.int32),
+            np.zeros(nodes, np.uint8),
+            np.zeros(groups + 1, np.uint8),
+            np.zeros(len(segment.opaque), np.uint8),
+            np.empty(nodes + sources + 1, np.int32),
+            np.empty(3 * depth, np.int64),
+            np.empty(groups + 1, np.int32),
+            np.empty(nodes + 1, np.int32),
+            np.zeros(5, np.int64),
+        )
+        self.rules = np.empty(segment.rules, np.int32)
+        self.epoch = 0
+
+    def next_epoch(self) -> int:
+        self.epoch += 1
+        if self.epoch > EPOCHS:
+            self.epoch = 1
+            for states in (self.scratch.state, self.scratch.seen, self.scratch.opaque):
+                states.fill(0)
+        return self.epoch
+
+
+class SegmentMatcher:
+    """A segment ready to be asked: its kernels' view, coders and patterns."""
+
+    def __init__(
+        self,
+        segment: Segment,
+        operators: Mapping[str, Operator] | None = None,
+        schema: Hierarchies | None = None,
+    ) -> None:
+        self.segment = segment
+        self.operators = operators or {}
+        self.schema = schema
+        self.coders = coders(segment.slots)
+        self.index = index_of(segment)
+        self.patterns = pattern_indexes(segment, schema)
+        self.patterned = set(self.patterns)
+        self._free: list[_Working] = []  # append and pop are atomic: threads share it
+
+    def match(
+        self, event: Mapping[str, object] | Event, keep: NDArray[np.uint8] = ALL
+    ) -> tuple[Ints, Event | None]:
+        """The ordinals of the rules that are true, and the event where it had to be read."""
+        encoded, seen = encode(event, self.coders, self.patterned)
+        list_start, list_codes = _NO_LISTS, _NONE
+        if len(encoded.list_start) > 1:
+            list_start = np.array(encoded.list_start, np.int32)
+            list_codes = np.array(encoded.list_codes, np.int32)
+        hits = _NONE
+        if encoded.strings:
+            hits = np.concatenate([self._hits(*found) for found in encoded.strings])
+        slots, codes = np.array(encoded.slots, np.int32), np.array(encoded.codes, np.int32)
+        if self.segment.lazy and seen is None:
+            seen = Event(event)
+        return self.match_codes(slots, codes, list_start, list_codes, hits, seen, keep), seen
+
+    def match_codes(
+        self,
+        slots: Ints,
+        codes: Ints,
+        list_start: Ints,
+        list_codes: Ints,
+        hits: Ints,
+        seen: Event | None,
+        keep: NDArray[np.uint8],
+    ) -> Ints:
+        """The ordinals of the rules that are true of an event given as codes."""
+        working = self._free.pop() if self._free else _Working(self.segment)
+        try:
+            epoch = working.next_epoch()
+            scratch = working.scratch
+            arguments = (slots, codes, list_start, list_codes)
+            scratch.count[4] = 0
+            match_one(self.index, scratch, *arguments, hits, _NONE, epoch)
+            if seen is not None and self.segment.lazy:
+                self._settle(scratch, arguments, seen, epoch)
+            groups = scratch.out[: scratch.count[0]]
+            tree = self.segment.tree
+            found = expand(groups, tree.group_start, tree.always, keep, working.rules)
+            return working.rules[:found].copy()
+        except BaseException:
+            working = _Working(self.segment)  # its states are in doubt
+            raise
+        finally:
+            self._free.append(working)
+
+    def _hits(self, attribute: str, value: Any) -> Ints:
+        index = self.patterns[attribute]
+        return index.hits(value) if isinstance(value, str) else index.list_hits(value)
+
+    def _settle(
+        self, scratch: Scratch, arguments: tuple[Ints, ...], seen: Event, epoch: int
+    ) -> None:
+        """Evaluate the comparisons and calls that rules still depend on, until none is asked."""
+        lazy = np.array(self.segment.lazy)
+        while True:
+            asked = lazy[scratch.opaque[lazy] == epoch * 4 + REQUESTED]
+            if not len(asked):
+                return
+            for number in asked.tolist():
+                truth = self.truth(self.segment.opaque[number], seen)
+                scratch.opaque[number] = epoch * 4 + _STATE[truth]
+            waiting = scratch.wait[: scratch.count[1]].copy()
+            scratch.count[4] = 1
+            match_one(self.index, scratch, *arguments, _NONE, waiting, epoch)
+
+    def truth(self, node: Node, seen: Event) -> Truth:
+        return evaluate(node, seen, operators=self.operators, schema=self.schema)
+
+
+def atom_rows(segment: Segment) -> Ints:
+    atoms = segment.atoms
+    columns = (atoms.slot, atoms.family_low, atoms.family_high, atoms.start[:-1], atoms.start[1:])
+    rows = np.stack([*columns, atoms.kind.astype(np.int32), atoms.opaque], 1)
+    return read_only(rows.astype(np.int32))
+
+
+def family_ends(segment: Segment) -> Ints:
+    """The last code of each family of each slot, four a slot; the last one is repeated."""
+    ends = np.empty((len(segment.slots), 4), np.int32)
+    for number, slot in enumerate(segment.slots):
+        last = sorted(slot.family_codes(family)[1] for family in slot.first)
+        ends[number] = ([*last, slot.codes - 1, slot.codes - 1, slot.codes - 1, slot.codes - 1])[:4]
+    return read_only(ends.ravel())
+
+
+def index_of(segment: Segment) -> Index:
+    tree, atoms = segment.tree, segment.atoms
+    opaque_push = np.full(max(1, len(segment.opaque)), -1, np.int32)
+    positive = tree.asked & 1 == 0
+    number = atoms.opaque[tree.asked >> 1]
+    tests = positive & (atoms.kind[tree.asked >> 1] == VALUE_TEST)
+    opaque_push[number[tests]] = tree.asked_push[tests]
+    asked, asked_push = tree.asked[~tests], tree.asked_push[~tests]
+    null = np.array(
+        [
+            slot
+            for slot, (at, size) in enumerate(zip(tree.tree_at, tree.tree_size, strict=True))
+            if tree.tree_start[at + size] < tree.tree_start[at + size + 1]
+        ],
+        np.int32,
+    )
+    arrays = (
+        tree.records, tree.record_at, tree.push_at, tree.pushes, tree.tree_at, tree.tree_size,
+        tree.tree_start, tree.stab_bound, tree.stab_push, tree.stab_literal, asked, asked_push,
+        opaque_push, null, atom_rows(segment), atoms.low, atoms.high, family_ends(segment),
+        np.array([segment.first], np.int64),
+    )  # fmt: skip
+    return Index(*map(read_only, arrays))
+
+
+def pattern_indexes(segment: Segment, schema: Hierarchies | None) -> dict[str, PatternIndex]:
+    """The value tests of each attribute that has any."""
+    tests: dict[str, list[tuple[int, Node]]] = {}
+    lazy = set(segment.lazy)
+    for number, node in enumerate(segment.opaque):
+        if number not in lazy:
+            attribute = node.attributes[0]  # type: ignore[attr-defined]
+            tests.setdefault(attribute, []).append((number, node))
+    return {attribute: PatternIndex(mine, schema) for attribute, mine in tests.items()}
