@@ -12,13 +12,13 @@ import tempfile
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numba
 import numba.extending
 from numba.core.caching import FunctionCache
 
-F = TypeVar("F", bound=Callable[..., Any])
+config: Any = numba.config  # its settings are made at run time
 
 
 class CacheWarning(RuntimeWarning):
@@ -53,43 +53,43 @@ if _directory is None:
         CacheWarning,
         stacklevel=2,
     )
-elif not numba.config.CACHE_DIR:
-    numba.config.CACHE_DIR = str(_directory)
+elif not config.CACHE_DIR:
+    config.CACHE_DIR = str(_directory)
 
 
-class _Cache(FunctionCache):  # type: ignore[misc]
+class _Cache(FunctionCache):
     """Numba's cache, which treats an unreadable entry as absent."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
-            return super().load_overload(sig, target_context)
+            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
         except (EOFError, pickle.UnpicklingError, ValueError, IndexError):
-            self.flush()
+            self.flush()  # type: ignore[no-untyped-call]
             return None
 
 
-def compiled(function: F) -> F:
+def compiled(function: Callable[..., Any]) -> Any:
     """Compile a kernel that releases the GIL; keep it on disk where that is possible."""
     kernel = numba.njit(nogil=True)(function)
     if _directory is not None and hasattr(kernel, "_cache"):
-        kernel._cache = _Cache(function)
-    return kernel  # type: ignore[no-any-return]
+        kernel._cache = _Cache(function)  # type: ignore[no-untyped-call]
+    return kernel
 
 
-def inlined(function: F) -> F:
+def inlined(function: Callable[..., Any]) -> Any:
     """Compile a function into the kernels of its own file that call it: a call that passes the
     arrays of an index would cost more than most of these functions do."""
-    return numba.njit(nogil=True, forceinline=True)(function)  # type: ignore[no-any-return]
+    return numba.njit(nogil=True, forceinline=True)(function)
 
 
-if numba.config.DISABLE_JIT:
+if config.DISABLE_JIT:
 
     def prefetch(array: Any, place: int) -> None:
         """Nothing to do where kernels are not compiled."""
 
 else:
 
-    @numba.extending.intrinsic  # type: ignore[untyped-decorator]
+    @numba.extending.intrinsic
     def prefetch(typing_context: Any, array: Any, place: Any) -> Any:
         """Ask for the cache line of array[place], which will be read soon."""
         from llvmlite import ir
@@ -101,7 +101,7 @@ else:
             pointer = builder.bitcast(builder.gep(data, [arguments[1]]), pointer_type)
             flag = ir.IntType(32)
             signature_ = ir.FunctionType(ir.VoidType(), [pointer_type, flag, flag, flag])
-            function = cgutils.get_or_insert_function(
+            function = cgutils.get_or_insert_function(  # type: ignore[no-untyped-call]
                 builder.module, signature_, "llvm.prefetch.p0"
             )
             builder.call(function, [pointer, flag(0), flag(3), flag(1)])

@@ -364,7 +364,7 @@ class Matcher(MutableMapping[Any, Any]):
         limit: int | None = None,
         threads: int = 1,
     ) -> Any:
-        """All matches of many events: a pyarrow Table of `event` (row number, or key) and `rule_id`.
+        """All matches of many events: a pyarrow Table of `event` (row or key) and `rule_id`.
 
         Events are an Arrow table or batch, pandas, polars, anything that exports an Arrow stream,
         or an iterable of mappings.

@@ -69,7 +69,7 @@ def arrange(
     shared: Shared, atoms: AtomArrays, codes: Ints, probability: NDArray[np.float32]
 ) -> tuple[Arranged, Longs]:
     """The arrays, and the order of rules: new ordinal → rule (rules never true come last)."""
-    roots, order, group_start, group_root = _groups(shared.roots)
+    order, group_start, group_root = _groups(shared.roots)
     count = len(shared.operator)
     level, chance, access = _estimate(
         shared.operator, shared.start, shared.operands, shared.first, probability
@@ -91,8 +91,8 @@ def arrange(
     operator = shared.operator[inverse]
     parts = _records(
         operator, shared.start, shared.operands, shared.first, inverse, number, access[inverse],
-        atoms.slot, atoms.family_low, atoms.family_high, atoms.start, atoms.low, atoms.high, atoms.opaque,
-        probability, chance, codes,
+        atoms.slot, atoms.family_low, atoms.family_high, atoms.start, atoms.low, atoms.high,
+        atoms.opaque, probability, chance, codes,
     )  # fmt: skip
     records, record_at, masked = parts
     new_start, new_operands = _renumbered(
@@ -113,8 +113,8 @@ def arrange(
     return arranged, order
 
 
-def _groups(roots: Ints) -> tuple[Ints, Longs, Ints, Longs]:
-    """Rules with one root are one group: (roots in order, order, bounds, root of each group)."""
+def _groups(roots: Ints) -> tuple[Longs, Ints, Longs]:
+    """Rules with one root are one group: (order, bounds, root of each group)."""
     # `never` sorts first by value and must come last: its rules belong to no group
     key = np.where(roots == ALWAYS - 1, np.iinfo(np.int32).max, roots)
     order = np.argsort(key, kind="stable")
@@ -123,11 +123,11 @@ def _groups(roots: Ints) -> tuple[Ints, Longs, Ints, Longs]:
     ordered = ordered[:live]
     first = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if live else np.empty(0, int)
     start = np.r_[first, live].astype(np.int32)
-    return ordered, order, start, ordered[first].astype(np.int64)
+    return order, start, ordered[first].astype(np.int64)
 
 
 @compiled
-def _estimate(operator, start, operands, first, probability):  # type: ignore[no-untyped-def]
+def _estimate(operator, start, operands, first, probability):
     """Level, chance of being true, and access operand of each node."""
     count = len(operator)
     level = np.empty(count, np.int32)
@@ -172,7 +172,7 @@ def _order(shared: Shared, level: Ints, access: Longs, count: int) -> tuple[Long
 
 
 @compiled
-def _renumbered(start, operands, first, inverse, number):  # type: ignore[no-untyped-def]
+def _renumbered(start, operands, first, inverse, number):
     count = len(inverse)
     new_start = np.zeros(count + 1, np.int64)
     for node in range(count):
@@ -189,7 +189,7 @@ def _renumbered(start, operands, first, inverse, number):  # type: ignore[no-unt
 
 
 @compiled
-def _inline(ref, slot, family_low, family_high, iv_start, iv_low, iv_high, opaque, codes):  # type: ignore[no-untyped-def]
+def _inline(ref, slot, family_low, family_high, iv_start, iv_low, iv_high, opaque, codes):
     """The word of a literal: below 0 (sign bit) where it is only a first test; 0 for none."""
     atom = ref >> 1
     where = np.int64(slot[atom])
@@ -215,7 +215,7 @@ def _inline(ref, slot, family_low, family_high, iv_start, iv_low, iv_high, opaqu
 
 
 @compiled
-def _records(  # type: ignore[no-untyped-def]
+def _records(
     operator, start, operands, first, inverse, number, access,
     slot, family_low, family_high, iv_start, iv_low, iv_high, opaque, probability, chance, codes,
 ):  # fmt: skip
@@ -319,7 +319,7 @@ def _records(  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _mark(operator, start, operands, first, access, group_of):  # type: ignore[no-untyped-def]
+def _mark(operator, start, operands, first, access, group_of):
     """Which nodes have to be found by pushing: 0 none, 1 only to emit its rules, 2 as a node.
 
     From the top: an `and` with rules is woken by its access operand, an `or` with rules by all of
@@ -344,7 +344,10 @@ def _mark(operator, start, operands, first, access, group_of):  # type: ignore[n
 
 
 @compiled
-def _fill_pushes(role, operator, start, operands, first, access, group_of, record_at, literal_group, total, sizes, pushes, at):  # type: ignore[no-untyped-def]  # fmt: skip
+def _fill_pushes(
+    role, operator, start, operands, first, access, group_of, record_at, literal_group, total,
+    sizes, pushes, at,
+):  # fmt: skip
     """Counts into `sizes` (ranges, ors, emits a source), or, given places, writes the lists."""
     count = len(operator)
     writing = len(pushes) > 0
@@ -479,7 +482,7 @@ def _bit_length(values: Longs) -> Longs:
 
 
 @compiled
-def _true_intervals(literal, family_low, family_high, iv_start, iv_low, iv_high):  # type: ignore[no-untyped-def]
+def _true_intervals(literal, family_low, family_high, iv_start, iv_low, iv_high):
     """The intervals of codes where each literal is true of a single value."""
     total = 0
     for ref in literal:

@@ -212,8 +212,10 @@ class Atoms:
         """Fix the codes of all slots; the code of every value of every atom, in order."""
         flat = [value for values in self._values for value in values]
         order = np.argsort(axis, kind="stable")
-        bounds = np.flatnonzero(np.r_[True, np.diff(axis[order]) != 0]) if len(flat) else []
-        runs = np.split(order, bounds[1:]) if len(flat) else []
+        runs: list[NDArray[np.int64]] = []
+        if flat:
+            changes = np.flatnonzero(np.diff(axis[order])) + 1
+            runs = np.split(order, changes)
         for number in self._compared:
             self.slots[number >> 2].constants.setdefault(_FAMILIES[number & 3], [])
         for run in runs:
@@ -267,9 +269,15 @@ class Atoms:
         kind = np.zeros(count, np.uint8)
         kind[opaque] = [kind_of(node) for node in nodes]
         numbers = np.where(opaque, np.cumsum(opaque) - 1, -1)
-        columns = (slot[order], family_low[order], family_high[order], new_start, iv_low, iv_high)
         arrays = AtomArrays(
-            *(column.astype(np.int32) for column in columns), kind, numbers.astype(np.int32)
+            slot[order].astype(np.int32),
+            family_low[order].astype(np.int32),
+            family_high[order].astype(np.int32),
+            new_start.astype(np.int32),
+            iv_low.astype(np.int32),
+            iv_high.astype(np.int32),
+            kind,
+            numbers.astype(np.int32),
         )
         return arrays, renumbered, nodes
 

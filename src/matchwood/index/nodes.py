@@ -75,7 +75,7 @@ def _power_of_two(size: int) -> int:
 
 
 @compiled
-def _bounds(program, rule_start):  # type: ignore[no-untyped-def]
+def _bounds(program, rule_start):
     """Upper bounds: nodes, operands of all nodes, and the work space of one rule."""
     nodes = np.int64(1)
     operands = np.int64(1)
@@ -97,7 +97,7 @@ def _bounds(program, rule_start):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _uses(start, operands, roots, first):  # type: ignore[no-untyped-def]
+def _uses(start, operands, roots, first):
     """How many nodes and rules use each node."""
     uses = np.zeros(len(start) - 1, np.int32)
     for i in range(start[len(start) - 1]):
@@ -110,13 +110,13 @@ def _uses(start, operands, roots, first):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _apart(ref, op, operator, uses, first):  # type: ignore[no-untyped-def]
+def _apart(ref, op, operator, uses, first):
     """Whether an operand is taken apart: a node of the same operator that nothing else uses."""
     return ref >= first and operator[ref - first] == op and uses[ref - first] < 2
 
 
 @compiled
-def _taken_apart(operator, start, operands, uses, first):  # type: ignore[no-untyped-def]
+def _taken_apart(operator, start, operands, uses, first):
     """How many operands all nodes have once they are reorganised, at most."""
     size = np.zeros(len(operator), np.int64)
     total = np.int64(0)
@@ -132,7 +132,9 @@ def _taken_apart(operator, start, operands, uses, first):  # type: ignore[no-unt
 
 
 @compiled
-def _reorganise(operator, start, operands, uses, first, table, new_operator, new_start, new_operands, roots):  # type: ignore[no-untyped-def]  # fmt: skip
+def _reorganise(
+    operator, start, operands, uses, first, table, new_operator, new_start, new_operands, roots
+):  # fmt: skip
     """Every node again, smaller ones taken apart or reused; roots are mapped in place."""
     mapped = np.empty(len(operator), np.int64)
     count = np.int64(0)
@@ -172,7 +174,7 @@ def _reorganise(operator, start, operands, uses, first, table, new_operator, new
 
 
 @compiled
-def _live(operator, start, operands, roots, first):  # type: ignore[no-untyped-def]
+def _live(operator, start, operands, roots, first):
     """Only the nodes that a rule reaches, numbered anew; roots are mapped in place."""
     count = len(operator)
     number = np.full(count, -1, np.int64)
@@ -211,7 +213,7 @@ def _live(operator, start, operands, roots, first):  # type: ignore[no-untyped-d
 
 
 @compiled
-def _intern(op, items, low, high, table, operator, start, kept, count, first):  # type: ignore[no-untyped-def]
+def _intern(op, items, low, high, table, operator, start, kept, count, first):
     """The node `op` over items[low:high] (sorted, unique, two or more), made if it is new.
 
     Returns (reference, count of nodes).
@@ -247,7 +249,7 @@ def _intern(op, items, low, high, table, operator, start, kept, count, first):  
 
 
 @compiled
-def _close(op, items, low, high, table, operator, start, kept, count, first):  # type: ignore[no-untyped-def]
+def _close(op, items, low, high, table, operator, start, kept, count, first):
     """The reference of `op` over items[low:high]: sorted, deduped, constants folded."""
     absorbing = NEVER if op == AND else ALWAYS
     neutral = ALWAYS if op == AND else NEVER
@@ -279,14 +281,14 @@ def _close(op, items, low, high, table, operator, start, kept, count, first):  #
 
 
 @compiled
-def _pair(op, a, b, items, table, operator, start, kept, count, first):  # type: ignore[no-untyped-def]
+def _pair(op, a, b, items, table, operator, start, kept, count, first):
     items[0] = a
     items[1] = b
     return _close(op, items, 0, 2, table, operator, start, kept, count, first)
 
 
 @compiled
-def _share(program, rule_start, first, table, operator, start, kept, roots, work):  # type: ignore[no-untyped-def]
+def _share(program, rule_start, first, table, operator, start, kept, roots, work):
     """Every rule in turn: first which polarities of each part are needed, then their nodes."""
     need, size = work[0], work[1]
     stack = (work[2], work[3])  # references of the parts read so far, one stack a polarity
@@ -333,7 +335,7 @@ def _share(program, rule_start, first, table, operator, start, kept, roots, work
 
 
 @compiled
-def _needs(program, low, length, need, size):  # type: ignore[no-untyped-def]
+def _needs(program, low, length, need, size):
     """Which polarities of each part of a rule are needed, from its root down."""
     for i in range(length):
         word = program[low + i]
@@ -362,7 +364,7 @@ def _needs(program, low, length, need, size):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _parity(width, wanted, left, right, two, table, operator, start, kept, count, first):  # type: ignore[no-untyped-def]
+def _parity(width, wanted, left, right, two, table, operator, start, kept, count, first):
     """xor of the pairs (left, right), joined two by two; the result is left[0], right[0]."""
     while width > 1:
         inner = width > 2

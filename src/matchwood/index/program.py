@@ -18,7 +18,7 @@ def operator_word(operator: int, operands: int) -> int:
     return -(operands * 8 + operator) - 1
 
 
-_OPERATOR = {And: AND, Or: OR, Xor: XOR, Xnor: XNOR}
+_OPERATOR: dict[type[Node], int] = {And: AND, Or: OR, Xor: XOR, Xnor: XNOR}
 
 
 class Programs:

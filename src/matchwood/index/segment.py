@@ -46,9 +46,9 @@ class Segment:
         self, slots: list[Slot], atoms: AtomArrays, opaque: list[Node], tree: Arranged, rules: int
     ) -> None:
         self.slots = slots
-        self.atoms = AtomArrays(*map(read_only, atoms))
+        self.atoms = AtomArrays(*(read_only(array) for array in atoms))
         self.opaque = opaque
-        self.tree = Arranged(*map(read_only, tree))
+        self.tree = Arranged(*(read_only(array) for array in tree))
         self.rules = rules
         self.first = 2 * len(atoms.slot)
         self.codes = np.array([slot.codes for slot in slots], np.int32)

@@ -93,11 +93,11 @@ def _even(slot: Slot) -> NDArray[np.float64]:
     codes = np.full(slot.codes, 1.0)
     codes[:2] = 0
     total = codes.sum() or 1.0
-    return np.r_[0, np.cumsum(codes / total)]
+    return np.concatenate([[0.0], np.cumsum(codes / total)])
 
 
 def _measured(slot: Slot, sample: list[Value]) -> NDArray[np.float64]:
     codes = np.full(slot.codes, 1e-6)
     for value in sample:
         codes[slot.code(value.family, value.value)] += 1
-    return np.r_[0, np.cumsum(codes / codes.sum())]
+    return np.concatenate([[0.0], np.cumsum(codes / codes.sum())])

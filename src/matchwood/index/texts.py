@@ -65,7 +65,7 @@ def _grown(table: NDArray[np.int32], texts: Longs, count: int) -> tuple[NDArray[
 
 
 @compiled
-def _refill(table, texts, count):  # type: ignore[no-untyped-def]
+def _refill(table, texts, count):
     mask = len(table) - 1
     for number in range(count):
         place = texts[number, 2] & mask
@@ -75,7 +75,7 @@ def _refill(table, texts, count):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _keyword(data, low, high):  # type: ignore[no-untyped-def]
+def _keyword(data, low, high):
     """The connective or other word that matters, by its letters in any case; -1 for none."""
     size = high - low
     if size < 2 or size > 7:
@@ -103,7 +103,7 @@ def _keyword(data, low, high):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _predicate_end(classes, data, at, end):  # type: ignore[no-untyped-def]
+def _predicate_end(classes, data, at, end):
     """Where the predicate that starts at `at` ends, its trailing space left off; -1 to leave."""
     depth = 0
     last = at
@@ -157,7 +157,7 @@ def _predicate_end(classes, data, at, end):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _number(data, low, high, table, texts, count):  # type: ignore[no-untyped-def]
+def _number(data, low, high, table, texts, count):
     """The number of a predicate text, new or known."""
     mixed = np.uint64(14695981039346656037)
     i = low
@@ -195,13 +195,13 @@ def _number(data, low, high, table, texts, count):  # type: ignore[no-untyped-de
 
 
 @compiled
-def _emit(operator, operands, words, at):  # type: ignore[no-untyped-def]
+def _emit(operator, operands, words, at):
     words[at] = -(operands * 8 + operator) - 1
     return at + 1
 
 
 @compiled
-def _close(frame, words, at):  # type: ignore[no-untyped-def]
+def _close(frame, words, at):
     """Close the chains of `and` and of xor and xnor; frame: ands, parities, operator, ors, nots."""
     if frame[0] > 1:
         at = _emit(AND, frame[0], words, at)
@@ -213,7 +213,7 @@ def _close(frame, words, at):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _rule(classes, data, low, high, words, at, table, texts, frames, count):  # type: ignore[no-untyped-def]
+def _rule(classes, data, low, high, words, at, table, texts, frames, count):
     """The program of one rule from words[at] on; where it ends, or -1 to leave it."""
     top = 0
     levels = 0
@@ -306,7 +306,7 @@ def _rule(classes, data, low, high, words, at, table, texts, frames, count):  # 
 
 
 @compiled
-def _split(classes, data, offsets, words, ends, table, texts, frames, count, done):  # type: ignore[no-untyped-def]
+def _split(classes, data, offsets, words, ends, table, texts, frames, count, done):
     """Rules from `done` on, until the table of predicate texts could overflow."""
     for rule in range(done, len(offsets) - 1):
         low, high = offsets[rule], offsets[rule + 1]
@@ -323,7 +323,7 @@ def _split(classes, data, offsets, words, ends, table, texts, frames, count, don
 
 
 @compiled
-def _integer(data, at, end):  # type: ignore[no-untyped-def]
+def _integer(data, at, end):
     """(value, where it ends) of a plain integer of at most 18 digits; ends at -1 for none."""
     minus = at < end and data[at] == 45
     if minus:
@@ -339,21 +339,21 @@ def _integer(data, at, end):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _skip(data, at, end):  # type: ignore[no-untyped-def]
+def _skip(data, at, end):
     while at < end and _CLASS[data[at]] == _SPACE:
         at += 1
     return at
 
 
 @compiled
-def _word_end(data, at, end):  # type: ignore[no-untyped-def]
+def _word_end(data, at, end):
     while at < end and _CLASS[data[at]] == _WORD:
         at += 1
     return at
 
 
 @compiled
-def _one_simple(data, at, end, values, used):  # type: ignore[no-untyped-def]
+def _one_simple(data, at, end, values, used):
     """(end of the name, op, negated, values used) of `name op integer` and the like; op -1."""
     none = (np.int64(0), np.int64(-1), np.int64(0), used)
     if at == end or _CLASS[data[at]] != _WORD or 48 <= data[at] <= 57 or data[at] >= 128:
@@ -428,7 +428,7 @@ def _one_simple(data, at, end, values, used):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def simple(data, texts):  # type: ignore[no-untyped-def]
+def simple(data, texts):
     """Predicate texts over plain integers, read without the parser.
 
     (columns: end of the name, op or -1, negated; bounds of values; values).

@@ -65,7 +65,7 @@ class BatchMatcher:
             family_ends(segment) if segment.slots else np.zeros(4, np.int32),
             np.array([segment.first], np.int64),
         )  # fmt: skip
-        self.tree = Tree(*map(read_only, arrays))
+        self.tree = Tree(*(read_only(array) for array in arrays))
         codes = segment.codes if len(segment.codes) else np.full(1, 2, np.int32)
         self.codes_of = read_only(codes)
         self.row_of_code = read_only(np.r_[0, np.cumsum(codes.astype(np.int64) + 1)])
@@ -161,7 +161,7 @@ def _joined(found: Sequence[tuple[int, Ints]]) -> tuple[Ints, Ints]:
 
 
 @compiled
-def set_bits(masks, which, bounds, atoms):  # type: ignore[no-untyped-def]
+def set_bits(masks, which, bounds, atoms):
     """Set each event's bit in the masks of the opaque atoms that are true of its value."""
     for event in range(len(which)):
         value = which[event]
@@ -172,7 +172,7 @@ def set_bits(masks, which, bounds, atoms):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def clear_bits(masks, atoms):  # type: ignore[no-untyped-def]
+def clear_bits(masks, atoms):
     for atom in atoms:
         for w in range(WORDS):
             masks[WORDS * np.int64(atom) + w] = np.uint64(0)

@@ -53,7 +53,11 @@ def attributes_of_table(table: pa.Table) -> dict[str, Any] | None:
             todo.extend(
                 (f"{name}.{kind.field(i).name}", child) for i, child in enumerate(column.flatten())
             )
-        elif pa.types.is_map(kind) or pa.types.is_union(kind) or (is_list(kind) and (pa.types.is_nested(kind.value_type))):
+        elif (
+            pa.types.is_map(kind)
+            or pa.types.is_union(kind)
+            or (is_list(kind) and (pa.types.is_nested(kind.value_type)))
+        ):
             return None
     return found
 
@@ -154,7 +158,8 @@ def double_table(
         gap = first + 2 * np.r_[0, np.cumsum(counts)]
         equal = [coder.code(Family.NUMBER, exact(float(double))) for double in doubles]
         coder.doubles = doubles, np.array(equal, np.int64), gap.astype(np.int64)
-    return coder.doubles
+    table: tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]] = coder.doubles
+    return table
 
 
 def _nearest(constant: int | Decimal) -> float:

@@ -74,11 +74,11 @@ class Scratch(NamedTuple):
     frames: NDArray[np.int64]
     out: NDArray[np.int32]  # groups found
     wait: NDArray[np.int32]  # records that wait for a lazy atom
-    count: NDArray[np.int64]  # found, waiting, checked records, stabbed literals, calls before
+    counts: NDArray[np.int64]  # found, waiting, checked records, stabbed literals, calls before
 
 
 @inlined
-def _within(code, iv_low, iv_high, low, high):  # type: ignore[no-untyped-def]
+def _within(code, iv_low, iv_high, low, high):
     """Whether a code lies in one of the sorted intervals low..high."""
     while high - low > 8:
         middle = (low + high) >> 1
@@ -93,7 +93,7 @@ def _within(code, iv_low, iv_high, low, high):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _literal(ref, ix, sc, list_start, list_codes, epoch):  # type: ignore[no-untyped-def]
+def _literal(ref, ix, sc, list_start, list_codes, epoch):
     """Whether a literal is true: NO, YES, or UNKNOWN where its atom is still to be evaluated."""
     row = ix.atom_row[ref >> 1]
     negated = ref & 1
@@ -125,7 +125,7 @@ def _literal(ref, ix, sc, list_start, list_codes, epoch):  # type: ignore[no-unt
 
 
 @inlined
-def _list_word(word, ix, number, list_start, list_codes):  # type: ignore[no-untyped-def]
+def _list_word(word, ix, number, list_start, list_codes):
     """An inline word of a list: any value inside, or, negated, no value of the family outside."""
     low = (word >> LOW_SHIFT) & CODE_MASK
     high = word & CODE_MASK
@@ -151,7 +151,7 @@ def _list_word(word, ix, number, list_start, list_codes):  # type: ignore[no-unt
 
 
 @inlined
-def _pull(node, ix, sc, list_start, list_codes, epoch):  # type: ignore[no-untyped-def]
+def _pull(node, ix, sc, list_start, list_codes, epoch):
     """Whether a node is true, asked from above; nodes over nodes remember the answer."""
     first = ix.first[0]
     frames = sc.frames
@@ -233,7 +233,7 @@ def _pull(node, ix, sc, list_start, list_codes, epoch):  # type: ignore[no-untyp
 
 
 @inlined
-def _and_holds(at, header, ix, sc, list_start, list_codes, epoch):  # type: ignore[no-untyped-def]
+def _and_holds(at, header, ix, sc, list_start, list_codes, epoch):
     """The operands of an `and` other than its access operand, which is true."""
     records = ix.records
     codes = sc.codes
@@ -277,7 +277,7 @@ def _and_holds(at, header, ix, sc, list_start, list_codes, epoch):  # type: igno
 
 
 @inlined
-def _drain(end, ix, sc, list_start, list_codes, waiting, epoch):  # type: ignore[no-untyped-def]
+def _drain(end, ix, sc, list_start, list_codes, waiting, epoch):
     """Everything that follows from the push lists queue[:end], and from records that waited.
 
     A node is pushed at most once, so the queue never holds more than its sources and the nodes.
@@ -285,7 +285,7 @@ def _drain(end, ix, sc, list_start, list_codes, waiting, epoch):  # type: ignore
     """
     pushes, records, push_at = ix.pushes, ix.records, ix.push_at
     queue, state, seen, out = sc.queue, sc.state, sc.seen, sc.out
-    found = sc.count[0]
+    found = sc.counts[0]
     checked = 0
     pushed = np.uint8(epoch * 4 + PUSHED)
     waits = 0
@@ -347,15 +347,15 @@ def _drain(end, ix, sc, list_start, list_codes, waiting, epoch):  # type: ignore
                         queue[end] = push_at[node]
                         end += 1
             elif truth == UNKNOWN:
-                sc.wait[sc.count[1]] = record
-                sc.count[1] += 1
+                sc.wait[sc.counts[1]] = record
+                sc.counts[1] += 1
             record += 1 + ((header >> INLINE_SHIFT) & INLINE_MASK) + (header & REST_MASK)
-    sc.count[0] = found
-    sc.count[2] += checked
+    sc.counts[0] = found
+    sc.counts[2] += checked
 
 
 @inlined
-def _stab(slot, code, of_list, ix, sc, top):  # type: ignore[no-untyped-def]
+def _stab(slot, code, of_list, ix, sc, top):
     """Put into the queue the push list of every literal of the slot that is true of the code.
 
     Of a list only the positive ones: a negated literal asks for all of its values.
@@ -384,7 +384,7 @@ def _stab(slot, code, of_list, ix, sc, top):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def match_one(ix, sc, slots, codes, list_start, list_codes, hits, waiting, epoch):  # type: ignore[no-untyped-def]
+def match_one(ix, sc, slots, codes, list_start, list_codes, hits, waiting, epoch):
     """Match one event: the groups found are out[:count[0]].
 
     `slots` are those that have a code; `hits` the opaque atoms that are true of its strings.
@@ -394,8 +394,8 @@ def match_one(ix, sc, slots, codes, list_start, list_codes, hits, waiting, epoch
     top = 0
     for i in range(len(slots)):
         sc.codes[slots[i]] = codes[i]
-    if sc.count[4] == 0:
-        sc.count[:] = 0
+    if sc.counts[4] == 0:
+        sc.counts[:] = 0
         for hit in hits:
             sc.opaque[hit] = epoch * 4 + TRUE_SEEN
             if ix.opaque_push[hit] >= 0:
@@ -409,8 +409,8 @@ def match_one(ix, sc, slots, codes, list_start, list_codes, hits, waiting, epoch
             if sc.codes[slot] == 0:
                 top = _stab(slot, 0, False, ix, sc, top)
         top = _stab_lists(ix, sc, slots, list_start, list_codes, epoch, top)
-        sc.count[3] = top
-    sc.count[1] = 0
+        sc.counts[3] = top
+    sc.counts[1] = 0
     _drain(top, ix, sc, list_start, list_codes, waiting, epoch)
     if len(ix.asked) > 0:
         top = _ask(ix, sc, list_start, list_codes, epoch)
@@ -420,7 +420,7 @@ def match_one(ix, sc, slots, codes, list_start, list_codes, hits, waiting, epoch
 
 
 @compiled
-def _stab_lists(ix, sc, slots, list_start, list_codes, epoch, top):  # type: ignore[no-untyped-def]
+def _stab_lists(ix, sc, slots, list_start, list_codes, epoch, top):
     """The literals that are true of list values; one with several intervals comes several times,
     which does no harm: nodes and groups are taken once."""
     for slot in slots:
@@ -437,7 +437,7 @@ def _stab_lists(ix, sc, slots, list_start, list_codes, epoch, top):  # type: ign
 
 
 @compiled
-def _ask(ix, sc, list_start, list_codes, epoch):  # type: ignore[no-untyped-def]
+def _ask(ix, sc, list_start, list_codes, epoch):
     """Literals that nothing wakes: negated patterns, and lazy atoms that still matter."""
     top = 0
     for i in range(len(ix.asked)):
@@ -450,7 +450,7 @@ def _ask(ix, sc, list_start, list_codes, epoch):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _matters(position, ix, sc, epoch):  # type: ignore[no-untyped-def]
+def _matters(position, ix, sc, epoch):
     """Whether anything new could follow if the source of this push list were true."""
     pushes = ix.pushes
     if pushes[position] > 0:
@@ -466,7 +466,7 @@ def _matters(position, ix, sc, epoch):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def expand(groups, group_start, always, keep, out):  # type: ignore[no-untyped-def]
+def expand(groups, group_start, always, keep, out):
     """The rules of the groups that were found, and of those that are always true; how many."""
     found = 0
     for i in range(len(groups) + len(always)):

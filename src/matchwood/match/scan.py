@@ -48,7 +48,7 @@ def lay_out(shared: Shared, atoms: AtomArrays) -> Scan:
 
 
 @compiled
-def _lay_out(operator, start, operands, first, roots, atom, low, high, words, out):  # type: ignore[no-untyped-def]
+def _lay_out(operator, start, operands, first, roots, atom, low, high, words, out):
     """Writes the words, or, given no room, counts them."""
     writing = len(words) > 0
     todo = np.empty((1 << 20, 2), np.int64)
@@ -95,7 +95,7 @@ def _lay_out(operator, start, operands, first, roots, atom, low, high, words, ou
 
 
 @compiled
-def _test(ref, atom, low, high):  # type: ignore[no-untyped-def]
+def _test(ref, atom, low, high):
     """An interval test; of a literal with several intervals only a first one, of their hull."""
     row = atom[ref >> 1]
     first, last = row[3], row[4]
@@ -110,7 +110,7 @@ def _test(ref, atom, low, high):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _exact(ref, codes, atom, low, high):  # type: ignore[no-untyped-def]
+def _exact(ref, codes, atom, low, high):
     row = atom[ref >> 1]
     code = codes[row[0]]
     negated = ref & 1
@@ -123,7 +123,7 @@ def _exact(ref, codes, atom, low, high):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def scan(words, start, atom, low, high, codes, out):  # type: ignore[no-untyped-def]
+def scan(words, start, atom, low, high, codes, out):
     """The rules that are true of the codes: out[:returned]."""
     found = 0
     kinds = np.empty(4096, np.int64)

@@ -115,11 +115,11 @@ class SegmentMatcher:
             epoch = working.next_epoch()
             scratch = working.scratch
             arguments = (slots, codes, list_start, list_codes)
-            scratch.count[4] = 0
+            scratch.counts[4] = 0
             match_one(self.index, scratch, *arguments, hits, _NONE, epoch)
             if seen is not None and self.segment.lazy:
                 self._settle(scratch, arguments, seen, epoch)
-            groups = scratch.out[: scratch.count[0]]
+            groups = scratch.out[: scratch.counts[0]]
             tree = self.segment.tree
             found = expand(groups, tree.group_start, tree.always, keep, working.rules)
             return working.rules[:found].copy()
@@ -145,8 +145,8 @@ class SegmentMatcher:
             for number in asked.tolist():
                 truth = self.truth(self.segment.opaque[number], seen)
                 scratch.opaque[number] = epoch * 4 + _STATE[truth]
-            waiting = scratch.wait[: scratch.count[1]].copy()
-            scratch.count[4] = 1
+            waiting = scratch.wait[: scratch.counts[1]].copy()
+            scratch.counts[4] = 1
             match_one(self.index, scratch, *arguments, _NONE, waiting, epoch)
 
     def truth(self, node: Node, seen: Event) -> Truth:
@@ -191,7 +191,7 @@ def index_of(segment: Segment) -> Index:
         opaque_push, null, atom_rows(segment), atoms.low, atoms.high, family_ends(segment),
         np.array([segment.first], np.int64),
     )  # fmt: skip
-    return Index(*map(read_only, arrays))
+    return Index(*(read_only(array) for array in arrays))
 
 
 def pattern_indexes(segment: Segment, schema: Hierarchies | None) -> dict[str, PatternIndex]:

@@ -77,7 +77,7 @@ class Batch(NamedTuple):
 
 
 @inlined
-def _load(masks, at):  # type: ignore[no-untyped-def]
+def _load(masks, at):
     return (
         masks[at], masks[at + 1], masks[at + 2], masks[at + 3],
         masks[at + 4], masks[at + 5], masks[at + 6], masks[at + 7],
@@ -87,7 +87,7 @@ def _load(masks, at):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _store(masks, at, m):  # type: ignore[no-untyped-def]
+def _store(masks, at, m):
     masks[at] = m[0]
     masks[at + 1] = m[1]
     masks[at + 2] = m[2]
@@ -107,7 +107,7 @@ def _store(masks, at, m):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _and(a, b):  # type: ignore[no-untyped-def]
+def _and(a, b):
     return (
         a[0] & b[0], a[1] & b[1], a[2] & b[2], a[3] & b[3],
         a[4] & b[4], a[5] & b[5], a[6] & b[6], a[7] & b[7],
@@ -117,7 +117,7 @@ def _and(a, b):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _or(a, b):  # type: ignore[no-untyped-def]
+def _or(a, b):
     return (
         a[0] | b[0], a[1] | b[1], a[2] | b[2], a[3] | b[3],
         a[4] | b[4], a[5] | b[5], a[6] | b[6], a[7] | b[7],
@@ -127,7 +127,7 @@ def _or(a, b):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _xor(a, b):  # type: ignore[no-untyped-def]
+def _xor(a, b):
     return (
         a[0] ^ b[0], a[1] ^ b[1], a[2] ^ b[2], a[3] ^ b[3],
         a[4] ^ b[4], a[5] ^ b[5], a[6] ^ b[6], a[7] ^ b[7],
@@ -137,7 +137,7 @@ def _xor(a, b):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _without(a, b):  # type: ignore[no-untyped-def]
+def _without(a, b):
     return (
         a[0] & ~b[0], a[1] & ~b[1], a[2] & ~b[2], a[3] & ~b[3],
         a[4] & ~b[4], a[5] & ~b[5], a[6] & ~b[6], a[7] & ~b[7],
@@ -147,14 +147,14 @@ def _without(a, b):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _any(m):  # type: ignore[no-untyped-def]
+def _any(m):
     low = m[0] | m[1] | m[2] | m[3] | m[4] | m[5] | m[6] | m[7]
     high = m[8] | m[9] | m[10] | m[11] | m[12] | m[13] | m[14] | m[15]
     return (low | high) != _ZERO
 
 
 @compiled
-def rank_events(slots, codes, list_start, list_codes, codes_of, row_of_code, events):  # type: ignore[no-untyped-def]
+def rank_events(slots, codes, list_start, list_codes, codes_of, row_of_code, events):
     """Rank every slot: codes[i, event] is the code of slots[i]; below 0: -1 - number of a list.
 
     Slots that are not among `slots` are missing in every event.
@@ -230,7 +230,7 @@ def rank_events(slots, codes, list_start, list_codes, codes_of, row_of_code, eve
 
 
 @inlined
-def _interval(slot, low, high, bt):  # type: ignore[no-untyped-def]
+def _interval(slot, low, high, bt):
     """The events whose code, or one of whose codes, lies in low..high."""
     at = bt.row_of_code[slot]
     a = np.int64(bt.row[at + low])
@@ -248,7 +248,7 @@ def _interval(slot, low, high, bt):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _there(slot, low, high, bt):  # type: ignore[no-untyped-def]
+def _there(slot, low, high, bt):
     """The events where a negated literal of that family is not undefined."""
     mask = _interval(slot, low, high, bt) if low <= high else _NONE
     if bt.list_mask[slot] >= 0:
@@ -257,7 +257,7 @@ def _there(slot, low, high, bt):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _literal(ref, tree, bt):  # type: ignore[no-untyped-def]
+def _literal(ref, tree, bt):
     """The events of which a literal is true."""
     row = tree.atom_row[ref >> 1]
     slot = row[SLOT]
@@ -275,14 +275,14 @@ def _literal(ref, tree, bt):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def literal_masks(tree, bt):  # type: ignore[no-untyped-def]
+def literal_masks(tree, bt):
     """The masks of the literals that are not one interval, once for all records that test them."""
     for i in range(len(tree.masked)):
         _store(bt.literals, WORDS * i, _literal(tree.masked[i], tree, bt))
 
 
 @inlined
-def _list_word(word, tree, bt):  # type: ignore[no-untyped-def]
+def _list_word(word, tree, bt):
     """The mask of a negated inline word of a slot with lists: no value of the family outside."""
     slot = (word >> SLOT_SHIFT) & SLOT_MASK
     low, high = (word >> LOW_SHIFT) & CODE_MASK, word & CODE_MASK
@@ -303,7 +303,7 @@ def _list_word(word, tree, bt):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _write(group, mask, tree, keep, out_event, out_rule, found, skip):  # type: ignore[no-untyped-def]
+def _write(group, mask, tree, keep, out_event, out_rule, found, skip):
     """(pairs written so far; pairs of this group written when room ran out, -1 if it did not)."""
     seen = np.int64(0)
     room = len(out_event)
@@ -327,7 +327,7 @@ def _write(group, mask, tree, keep, out_event, out_rule, found, skip):  # type: 
 
 
 @inlined
-def _prefetch_record(at, records, first, bt, masks):  # type: ignore[no-untyped-def]
+def _prefetch_record(at, records, first, bt, masks):
     """Ask for the masks that a record will read; where the next record starts."""
     header = records[at]
     inline_end = at + 1 + ((header >> INLINE_SHIFT) & INLINE_MASK)
@@ -350,7 +350,7 @@ def _prefetch_record(at, records, first, bt, masks):  # type: ignore[no-untyped-
 
 
 @compiled
-def sweep(tree, bt, keep, masks, nonzero, out_event, out_rule, place):  # type: ignore[no-untyped-def]
+def sweep(tree, bt, keep, masks, nonzero, out_event, out_rule, place):
     """Write (event, rule) pairs, from `place` on; the number of pairs written.
 
     place: node to go on with, its record, pairs of it already written, used nodes before it;

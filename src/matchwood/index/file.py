@@ -1,0 +1,407 @@
+"""Arrays in one file, memory-mapped when read.
+
+The file is little-endian. Its opening of 40 bytes, then the header, then the arrays:
+
+    0   9 bytes  MATCHWOOD, then three zero bytes
+    12  uint32   version of the format
+    16  uint64   bytes of the header
+    24  uint64   bytes of the whole file
+    32  uint64   checksum of the 32 bytes before this one, and of the header
+    40           header: JSON {"meta": …, "arrays": {name: {dtype, shape, offset, checksum}}}
+
+Every array starts at a multiple of 64, in the order of the header, right after the one before;
+zeros fill the gaps. So there is one place for every array and one length for the file, and a
+header that says otherwise is refused before anything is mapped or allocated after its word.
+
+A checksum finds accidents. It is no signature: whoever makes a file can make its checksums, so
+what arrays hold has to be validated (`index.validate`) before kernels index with it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import mmap
+import os
+import secrets
+import stat
+import struct
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.compiled import compiled, inlined
+
+VERSION = 1
+MAGIC = b"MATCHWOOD"
+_OPENING = struct.Struct("<9s3xIQQQ")
+_SUMMED = 32  # bytes of the opening that its checksum covers
+_ALIGNMENT = 64
+_MOST_BYTES = 1 << 48  # of an array, its dimensions of length 0 taken as 1
+_DTYPES = {
+    np.dtype(code).str for code in ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")
+}
+
+Name = str | os.PathLike[str]
+Array = NDArray[Any]
+Bytes = NDArray[np.uint8]
+Longs = NDArray[np.int64]
+
+
+class IndexFileError(ValueError):
+    """A file that cannot be used, and why.
+
+    >>> print(IndexFileError("is empty", "rules.mw"))
+    rules.mw is empty
+    """
+
+    def __init__(self, problem: str, path: Name | None = None) -> None:
+        super().__init__(problem, path)
+        self.problem = problem
+        self.path = path
+
+    def __str__(self) -> str:
+        return self.problem if self.path is None else f"{os.fspath(self.path)} {self.problem}"
+
+
+class Arrays(dict[str, Array]):
+    """The arrays of a file by name, read-only; `verify` checks one that was left unchecked.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "numbers.mw")
+    >>> write(path, {"lazy": ["text"]}, {"text": np.zeros(3, np.uint8), "one": np.ones(2)})
+    >>> meta, arrays = read(path)
+    >>> sorted(arrays.unchecked)
+    ['text']
+    >>> arrays.verify("text").tolist(), sorted(arrays.unchecked)
+    ([0, 0, 0], [])
+    """
+
+    def __init__(self, path: Name) -> None:
+        super().__init__()
+        self._path = path
+        self._whole: dict[str, tuple[Bytes, int, str]] = {}  # with its padding; length; checksum
+        self.unchecked: set[str] = set()
+
+    def verify(self, name: str) -> Array:
+        """The array; IndexFileError where it is not what was written. Looks only once."""
+        if name in self.unchecked:
+            whole, length, expected = self._whole[name]
+            if whole[length:].any() or checksum(whole[:length]) != expected:
+                raise IndexFileError(f"is altered: its array {name!r} is damaged", self._path)
+            self.unchecked.discard(name)
+        return self[name]
+
+
+# Writing
+
+
+def write(path: Name, meta: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+    """Write a file in one step: whoever reads `path` meanwhile sees the old one, or all of this.
+
+    `meta` is anything that JSON holds. Arrays that it names under "lazy" are not checked when the
+    file is read, only by `Arrays.verify`.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "numbers.mw")
+    >>> write(path, {"rules": 2}, {"codes": np.arange(3, dtype=np.int32)})
+    >>> meta, arrays = read(path)
+    >>> meta, arrays["codes"].tolist()
+    ({'rules': 2}, [0, 1, 2])
+    """
+    flat = {name: _flat_bytes(name, array) for name, array in arrays.items()}
+    if unknown := sorted(set(meta.get("lazy", ())) - set(arrays)):
+        raise ValueError(f"meta['lazy'] names no array of the file: {', '.join(unknown)}")
+    opening = _opening(meta, arrays, flat)
+    target = Path(os.path.realpath(path))  # a link goes on pointing to it
+    beside = target.with_name(f"{target.name}.tmp-{os.getpid()}-{secrets.token_hex(4)}")
+    try:
+        with open(beside, "xb") as file:
+            _write_aligned(file, opening)
+            for data in flat.values():
+                _write_aligned(file, data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, target)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+    directory = os.open(target.parent, os.O_RDONLY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
+
+
+def _flat_bytes(name: str, array: Array) -> Bytes:
+    if array.dtype.str not in _DTYPES:
+        raise TypeError(f"array {name!r}: a file holds no {array.dtype}")
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+
+
+def _opening(meta: Mapping[str, Any], arrays: Mapping[str, Array], flat: dict[str, Bytes]) -> Bytes:
+    """The opening and the header; offsets count from where the first array is."""
+    described = {}
+    offset = 0
+    for name, array in arrays.items():
+        described[name] = {
+            "dtype": array.dtype.str,
+            "shape": list(array.shape),
+            "offset": offset,
+            "checksum": checksum(flat[name]),
+        }
+        offset += _aligned(len(flat[name]))
+    header = json.dumps(
+        {"meta": dict(meta), "arrays": described}, allow_nan=False, separators=(",", ":")
+    ).encode()
+    total = _aligned(_OPENING.size + len(header)) + offset
+    opening = _OPENING.pack(MAGIC, VERSION, len(header), total, 0)[:_SUMMED]
+    summed = int(checksum(np.frombuffer(opening + header, np.uint8)), 16)
+    return np.frombuffer(opening + summed.to_bytes(8, "little") + header, np.uint8)
+
+
+def _write_aligned(file: BinaryIO, data: Bytes) -> None:
+    file.write(data.data)
+    file.write(bytes(_aligned(len(data)) - len(data)))
+
+
+def _aligned(length: int) -> int:
+    return -(-length // _ALIGNMENT) * _ALIGNMENT
+
+
+# Reading
+
+
+class _Described(NamedTuple):
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    offset: int
+    bytes: int
+    checksum: str
+
+
+def read(path: Name, *, check: bool = True) -> tuple[dict[str, Any], Arrays]:
+    """What was written: (meta, arrays), the arrays views of one mapping of the file.
+
+    The header is always checked; with `check` all arrays but the lazy ones are too. A file that
+    is not as it was written raises IndexFileError. The file must not be shortened in place while
+    it is mapped; `write` never does that, it puts a new one in its place.
+    """
+    data = _mapped(path)
+    meta, described = _header(data, path)
+    arrays = Arrays(path)
+    for name, (dtype, shape, offset, length, expected) in described.items():
+        whole = data[offset : offset + _aligned(length)]
+        arrays[name] = whole[:length].view(dtype).reshape(shape)
+        arrays._whole[name] = whole, length, expected
+    arrays.unchecked = set(described)
+    if check:
+        for name in described.keys() - set(meta.get("lazy", ())):
+            arrays.verify(name)
+    return meta, arrays
+
+
+def _mapped(path: Name) -> Bytes:
+    """The bytes of a file, read-only; those that begin as they should."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe never blocks
+    try:
+        status = os.fstat(descriptor)
+        if stat.S_ISDIR(status.st_mode):
+            raise IndexFileError("is a directory, not a matchwood file", path)
+        if not stat.S_ISREG(status.st_mode):
+            raise IndexFileError("is not a regular file", path)
+        if status.st_size == 0:
+            raise IndexFileError("is empty", path)
+        mapping = mmap.mmap(descriptor, 0, flags=mmap.MAP_SHARED, prot=mmap.PROT_READ)
+    finally:
+        os.close(descriptor)
+    mapping.madvise(mmap.MADV_WILLNEED)
+    data = np.frombuffer(mapping, np.uint8)
+    data.flags.writeable = False
+    return data
+
+
+def _header(data: Bytes, path: Name) -> tuple[dict[str, Any], dict[str, _Described]]:
+    """(meta, arrays in order), the arrays known to lie inside the file."""
+    start = data[: _OPENING.size].tobytes()
+    if start[: len(MAGIC)] != MAGIC[: len(start)]:
+        raise IndexFileError("is not a matchwood file", path)
+    if len(start) < _OPENING.size:
+        raise IndexFileError(f"is truncated: it ends after {len(data)} bytes", path)
+    _, version, length, total, expected = _OPENING.unpack(start)
+    if version > VERSION:
+        problem = f"(format {version}; this one reads up to {VERSION})"
+        raise IndexFileError(f"was made by a newer matchwood {problem}", path)
+    if length > len(data) - _OPENING.size:
+        raise IndexFileError(f"is truncated: it ends in its header of {length} bytes", path)
+    header = data[_OPENING.size : _OPENING.size + length].tobytes()
+    found = checksum(np.frombuffer(start[:_SUMMED] + header, np.uint8))
+    if int(found, 16) != expected or version == 0:
+        raise IndexFileError("is altered: its header is damaged", path)
+    if len(data) < total:
+        raise IndexFileError(f"is truncated: {len(data)} bytes of {total} are there", path)
+    if len(data) > total:
+        raise IndexFileError(f"is altered: {len(data) - total} bytes follow its end", path)
+    begin = _aligned(_OPENING.size + length)
+    try:
+        meta, described = _parsed(header, begin)
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise IndexFileError("has a header that makes no sense", path) from error
+    end = begin
+    for array in described.values():
+        end = array.offset + _aligned(array.bytes)
+    if end != total or data[_OPENING.size + length : begin].any():
+        raise IndexFileError("has a header that does not fit its arrays", path)
+    return meta, described
+
+
+def _parsed(header: bytes, begin: int) -> tuple[dict[str, Any], dict[str, _Described]]:
+    """What a header says; any ValueError, TypeError or KeyError where it says it wrongly."""
+    said = json.loads(header)
+    meta, arrays = said["meta"], said["arrays"]
+    if not isinstance(meta, dict) or not isinstance(arrays, dict):
+        raise TypeError("meta and arrays are objects")
+    lazy = meta.get("lazy", [])
+    if not isinstance(lazy, list) or not all(isinstance(name, str) for name in lazy):
+        raise TypeError("lazy is a list of names")
+    described = {}
+    offset = begin
+    for name, array in arrays.items():
+        shape, dtype, expected = array["shape"], array["dtype"], array["checksum"]
+        if dtype not in _DTYPES or not isinstance(expected, str) or not isinstance(shape, list):
+            raise TypeError(f"array {name!r}")
+        if len(shape) > 8 or not all(type(size) is int and size >= 0 for size in shape):
+            raise ValueError(f"shape of array {name!r}")
+        kind = np.dtype(dtype)
+        if math.prod(max(size, 1) for size in shape) * kind.itemsize > _MOST_BYTES:
+            raise ValueError(f"shape of array {name!r}")
+        if array["offset"] != offset - begin:
+            raise ValueError(f"offset of array {name!r}")
+        length = math.prod(shape) * kind.itemsize
+        described[name] = _Described(kind, tuple(shape), offset, length, expected)
+        offset += _aligned(length)
+    return meta, described
+
+
+# Checksums
+
+_ODD = np.uint64(0x9E3779B185EBCA87)
+_FOLD = np.uint64(35)
+_STEP = np.uint64(8)
+
+
+def checksum(data: Bytes) -> str:
+    """The checksum of some bytes: 16 hexadecimal digits.
+
+    >>> checksum(np.zeros(20, np.uint8)) == checksum(np.zeros(21, np.uint8))
+    False
+    """
+    if data.ctypes.data % 8:
+        data = data.copy()
+    data = data.view()
+    data.flags.writeable = False  # one type for the kernel, so that it is compiled once
+    whole = len(data) // 8 * 8
+    with np.errstate(over="ignore"):  # where the kernel is not compiled
+        return f"{int(_checksum(data[:whole].view(np.uint64), data[whole:])):016x}"
+
+
+@inlined
+def _mix(lane, word):  # type: ignore[no-untyped-def]
+    """A bijection of the lane for every word, and of the word for every lane: a change of one
+    word changes the lane for good, and so does a change of order, but for one in 2**64."""
+    return (lane ^ (lane >> _FOLD) ^ word) * _ODD
+
+
+@compiled
+def _checksum(words, tail):  # type: ignore[no-untyped-def]
+    """Eight lanes that do not wait for each other, mixed in order at the end with the rest."""
+    a, b, c, d = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+    e, f, g, h = np.uint64(5), np.uint64(6), np.uint64(7), np.uint64(8)
+    i = np.uint64(0)  # unsigned: no index is taken from the end
+    for _ in range(len(words) // 8):
+        a = _mix(a, words[i])
+        b = _mix(b, words[i + np.uint64(1)])
+        c = _mix(c, words[i + np.uint64(2)])
+        d = _mix(d, words[i + np.uint64(3)])
+        e = _mix(e, words[i + np.uint64(4)])
+        f = _mix(f, words[i + np.uint64(5)])
+        g = _mix(g, words[i + np.uint64(6)])
+        h = _mix(h, words[i + np.uint64(7)])
+        i += _STEP
+    result = np.uint64(8 * len(words) + len(tail))
+    for lane in (a, b, c, d, e, f, g, h):
+        result = _mix(result, lane)
+    for k in range(len(words) // 8 * 8, len(words)):
+        result = _mix(result, words[k])
+    for byte in tail:
+        result = _mix(result, np.uint64(byte))
+    return _mix(_mix(result, _ODD), _ODD)
+
+
+# Strings
+
+
+def pack_strings(strings: Sequence[str]) -> tuple[Longs, Bytes]:
+    """Strings as two arrays: (offsets, UTF-8), string i at offsets[i]:offsets[i + 1].
+
+    >>> offsets, data = pack_strings(["a", "", "bc"])
+    >>> offsets.tolist(), bytes(data)
+    ([0, 1, 1, 3], b'abc')
+    """
+    import pyarrow as pa
+
+    if not len(strings):
+        return np.zeros(1, np.int64), np.empty(0, np.uint8)
+    try:
+        column = pa.array(strings, pa.large_string())
+    except UnicodeEncodeError:  # halves of surrogate pairs, which Python's strings may hold
+        encoded = [string.encode("utf-8", "surrogatepass") for string in strings]
+        column = pa.array(encoded, pa.large_binary())
+    _, offsets, data = column.buffers()
+    bounds = np.frombuffer(offsets, np.int64)[: len(strings) + 1]
+    return bounds, np.frombuffer(data or b"", np.uint8)[: bounds[-1]]
+
+
+def unpack_string(offsets: Longs, data: Bytes, i: int) -> str:
+    """String i of those that were packed; IndexFileError where there is none.
+
+    >>> unpack_string(*pack_strings(["a", "", "bc"]), 2)
+    'bc'
+    """
+    low, high = int(offsets[i]), int(offsets[i + 1])
+    if not 0 <= low <= high <= len(data):
+        raise IndexFileError(f"holds string {i} outside its text")
+    return _decoded(data[low:high].tobytes())
+
+
+def unpack_strings(offsets: Longs, data: Bytes) -> list[str]:
+    """All strings that were packed.
+
+    >>> unpack_strings(*pack_strings(["a", "", "bc"]))
+    ['a', '', 'bc']
+    """
+    import pyarrow as pa
+
+    if not len(offsets) or offsets[0] != 0 or offsets[-1] != len(data):
+        raise IndexFileError("holds strings that do not fill their text")
+    if (offsets[1:] < offsets[:-1]).any():
+        raise IndexFileError("holds strings that overlap")
+    count = len(offsets) - 1
+    buffers = [pa.py_buffer(np.ascontiguousarray(offsets)), pa.py_buffer(data)]
+    try:
+        column = pa.LargeStringArray.from_buffers(count, *buffers)
+        found: list[str] = column.to_numpy(zero_copy_only=False).tolist()
+    except (UnicodeDecodeError, pa.ArrowException):
+        text, bounds = data.tobytes(), offsets.tolist()
+        found = [_decoded(text[bounds[i] : bounds[i + 1]]) for i in range(count)]
+    return found
+
+
+def _decoded(encoded: bytes) -> str:
+    try:
+        return encoded.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        raise IndexFileError("holds a string that is not UTF-8") from None
