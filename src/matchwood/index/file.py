@@ -41,9 +41,7 @@ _OPENING = struct.Struct("<9s3xIQQQ")
 _SUMMED = 32  # bytes of the opening that its checksum covers
 _ALIGNMENT = 64
 _MOST_BYTES = 1 << 48  # of an array, its dimensions of length 0 taken as 1
-_DTYPES = {
-    np.dtype(code).str for code in ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")
-}
+_DTYPES = {np.dtype(code).str for code in "?bhilBHILfd"}
 
 Name = str | os.PathLike[str]
 Array = NDArray[Any]
@@ -113,8 +111,8 @@ def write(path: Name, meta: Mapping[str, Any], arrays: Mapping[str, Array]) -> N
     ({'rules': 2}, [0, 1, 2])
     """
     flat = {name: _flat_bytes(name, array) for name, array in arrays.items()}
-    if unknown := sorted(set(meta.get("lazy", ())) - set(arrays)):
-        raise ValueError(f"meta['lazy'] names no array of the file: {', '.join(unknown)}")
+    if unknown := set(meta.get("lazy", ())) - set(arrays):
+        raise ValueError(f"meta['lazy'] names what is no array: {sorted(unknown)}")
     opening = _opening(meta, arrays, flat)
     target = Path(os.path.realpath(path))  # a link goes on pointing to it
     beside = target.with_name(f"{target.name}.tmp-{os.getpid()}-{secrets.token_hex(4)}")
@@ -247,19 +245,16 @@ def _header(data: Bytes, path: Name) -> tuple[dict[str, Any], dict[str, _Describ
         raise IndexFileError(f"is altered: {len(data) - total} bytes follow its end", path)
     begin = _aligned(_OPENING.size + length)
     try:
-        meta, described = _parsed(header, begin)
+        meta, described, end = _parsed(header, begin)
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise IndexFileError("has a header that makes no sense", path) from error
-    end = begin
-    for array in described.values():
-        end = array.offset + _aligned(array.bytes)
     if end != total or data[_OPENING.size + length : begin].any():
         raise IndexFileError("has a header that does not fit its arrays", path)
     return meta, described
 
 
-def _parsed(header: bytes, begin: int) -> tuple[dict[str, Any], dict[str, _Described]]:
-    """What a header says; any ValueError, TypeError or KeyError where it says it wrongly."""
+def _parsed(header: bytes, begin: int) -> tuple[dict[str, Any], dict[str, _Described], int]:
+    """(meta, arrays, their end); any ValueError, TypeError or KeyError if something is wrong."""
     said = json.loads(header)
     meta, arrays = said["meta"], said["arrays"]
     if not isinstance(meta, dict) or not isinstance(arrays, dict):
@@ -270,27 +265,26 @@ def _parsed(header: bytes, begin: int) -> tuple[dict[str, Any], dict[str, _Descr
     described = {}
     offset = begin
     for name, array in arrays.items():
-        shape, dtype, expected = array["shape"], array["dtype"], array["checksum"]
-        if dtype not in _DTYPES or not isinstance(expected, str) or not isinstance(shape, list):
-            raise TypeError(f"array {name!r}")
-        if len(shape) > 8 or not all(type(size) is int and size >= 0 for size in shape):
-            raise ValueError(f"shape of array {name!r}")
+        shape, dtype = array["shape"], array["dtype"]
+        if dtype not in _DTYPES or not isinstance(shape, list) or len(shape) > 8:
+            raise TypeError(f"dtype or shape of array {name!r}")
         kind = np.dtype(dtype)
-        if math.prod(max(size, 1) for size in shape) * kind.itemsize > _MOST_BYTES:
+        if not all(type(size) is int and size >= 0 for size in shape) or (
+            math.prod(max(size, 1) for size in shape) * kind.itemsize > _MOST_BYTES
+        ):
             raise ValueError(f"shape of array {name!r}")
         if array["offset"] != offset - begin:
             raise ValueError(f"offset of array {name!r}")
         length = math.prod(shape) * kind.itemsize
-        described[name] = _Described(kind, tuple(shape), offset, length, expected)
+        described[name] = _Described(kind, tuple(shape), offset, length, str(array["checksum"]))
         offset += _aligned(length)
-    return meta, described
+    return meta, described, offset
 
 
 # Checksums
 
 _ODD = np.uint64(0x9E3779B185EBCA87)
 _FOLD = np.uint64(35)
-_STEP = np.uint64(8)
 
 
 def checksum(data: Bytes) -> str:
@@ -330,7 +324,7 @@ def _checksum(words, tail):  # type: ignore[no-untyped-def]
         f = _mix(f, words[i + np.uint64(5)])
         g = _mix(g, words[i + np.uint64(6)])
         h = _mix(h, words[i + np.uint64(7)])
-        i += _STEP
+        i += np.uint64(8)
     result = np.uint64(8 * len(words) + len(tail))
     for lane in (a, b, c, d, e, f, g, h):
         result = _mix(result, lane)
@@ -345,7 +339,7 @@ def _checksum(words, tail):  # type: ignore[no-untyped-def]
 
 
 def pack_strings(strings: Sequence[str]) -> tuple[Longs, Bytes]:
-    """Strings as two arrays: (offsets, UTF-8), string i at offsets[i]:offsets[i + 1].
+    """(offsets, UTF-8), string i at offsets[i]:offsets[i + 1].
 
     >>> offsets, data = pack_strings(["a", "", "bc"])
     >>> offsets.tolist(), bytes(data)
@@ -360,9 +354,9 @@ def pack_strings(strings: Sequence[str]) -> tuple[Longs, Bytes]:
     except UnicodeEncodeError:  # halves of surrogate pairs, which Python's strings may hold
         encoded = [string.encode("utf-8", "surrogatepass") for string in strings]
         column = pa.array(encoded, pa.large_binary())
-    _, offsets, data = column.buffers()
-    bounds = np.frombuffer(offsets, np.int64)[: len(strings) + 1]
-    return bounds, np.frombuffer(data or b"", np.uint8)[: bounds[-1]]
+    _, bounds, data = column.buffers()
+    offsets = np.frombuffer(bounds, np.int64)[: len(strings) + 1]
+    return offsets, np.frombuffer(data or b"", np.uint8)[: offsets[-1]]
 
 
 def unpack_string(offsets: Longs, data: Bytes, i: int) -> str:
@@ -385,10 +379,9 @@ def unpack_strings(offsets: Longs, data: Bytes) -> list[str]:
     """
     import pyarrow as pa
 
-    if not len(offsets) or offsets[0] != 0 or offsets[-1] != len(data):
-        raise IndexFileError("holds strings that do not fill their text")
-    if (offsets[1:] < offsets[:-1]).any():
-        raise IndexFileError("holds strings that overlap")
+    filled = len(offsets) and offsets[0] == 0 and offsets[-1] == len(data)
+    if not filled or (offsets[1:] < offsets[:-1]).any():
+        raise IndexFileError("holds strings that do not fill their text one after the other")
     count = len(offsets) - 1
     buffers = [pa.py_buffer(np.ascontiguousarray(offsets)), pa.py_buffer(data)]
     try:
