@@ -23,9 +23,9 @@ from matchwood.index.program import AND, OR
 #           used: another node asks for this one; access: words of an inline access operand
 #   inline: slot << 45 | negated << 44 | low << 22 | high, true where low <= code of slot <= high;
 #           with the sign bit set only then possibly true, and the next word is the literal to test
-#   rest:   an opaque literal (2 * atom + negated), or `first` + a node
+#   rest:   an opaque literal (2 * atom + negated), or `first` + where a node's record starts
 # A literal to test and a reference fill the lower half of their word; the upper half is where a
-# batch keeps the mask: row of `masked` for a literal, number among the used nodes for a node.
+# batch keeps the mask: a row of literal masks, or a number among the used nodes.
 # The access operand of an `and` comes first: inline, or else first of the rest.
 SLOT_SHIFT = 45
 NEGATED_SHIFT = 44
@@ -47,17 +47,18 @@ class Arranged(NamedTuple):
 
     records: Longs
     record_at: Ints  # where the record of each node starts
-    masked: Ints  # the literals whose masks a batch computes beforehand
+    masked: Ints  # the literals whose masks a batch computes beforehand, in order
+    masked_row: Ints  # and where it keeps each: in the order of their first use
     levels: Ints  # first node of each level from 2 on; literals are level 1
     group_of: Ints  # the group of rules whose root a node is, or -1
     push_at: Ints  # where the push list of a node starts, -1 where it has none
-    pushes: Ints  # [ranges, ors, emits, (record, count)…, or nodes…, groups…]
+    pushes: Ints  # [node or -1, ranges, ors, emits, (record, count)…, lists of `or`s…, groups…]
     tree_at: Ints  # first tree node of each slot
     tree_size: Ints  # leaves of each slot's tree, a power of two
     tree_start: Ints  # entries of tree node i: stabs[tree_start[i]:tree_start[i + 1]]
     stab_bound: Ints  # bound of an entry: low codes upward, then high codes downward
     stab_push: Ints  # push list of an entry
-    stab_literal: Ints  # literal of an entry
+    stab_literal: Ints  # literal of an entry; -1 where an entry before it has the same
     asked: Ints  # literals with a push list that no interval finds: opaque or negated opaque
     asked_push: Ints
     literal_group: Longs  # (literal, group) of rules that are one predicate, for batches
@@ -94,7 +95,7 @@ def arrange(
         atoms.slot, atoms.family_low, atoms.family_high, atoms.start, atoms.low, atoms.high,
         atoms.opaque, probability, chance, codes,
     )  # fmt: skip
-    records, record_at, masked = parts
+    records, record_at, masked, masked_row = parts
     new_start, new_operands = _renumbered(
         shared.start, shared.operands, shared.first, inverse, number
     )
@@ -107,7 +108,7 @@ def arrange(
     top = int(level.max()) if count else 1
     levels = np.searchsorted(level[inverse], np.arange(2, top + 2)).astype(np.int32)
     arranged = Arranged(
-        records, record_at, masked, levels, group_of, push_at, pushes, *trees,
+        records, record_at, masked, masked_row, levels, group_of, push_at, pushes, *trees,
         literal_group, group_start, np.array(always, np.int32),
     )  # fmt: skip
     return arranged, order
@@ -241,8 +242,10 @@ def _records(
             if word <= 0:
                 row[ref] = 0
     masked = np.flatnonzero(row == 0).astype(np.int32)
+    masked_row = np.empty(len(masked), np.int32)
+    next_row = 0
     for i in range(len(masked)):
-        row[masked[i]] = i
+        row[masked[i]] = -2
     widest = 0
     for node in range(count):
         widest = max(widest, start[node + 1] - start[node])
@@ -283,6 +286,9 @@ def _records(
                     records[at] = word
                     at += 1
                     if word < 0:
+                        if row[ref] < 0:
+                            row[ref] = next_row
+                            next_row += 1
                         records[at] = (row[ref] << 32) | ref
                         at += 1
                     if j == 0:
@@ -301,8 +307,12 @@ def _records(
                 )
             ):
                 if ref >= first:
-                    records[at] = (place[ref - first] << 32) | ref
+                    target = first + np.int64(record_at[ref - first])
+                    records[at] = (place[ref - first] << 32) | target
                 else:
+                    if row[ref] < 0:
+                        row[ref] = next_row
+                        next_row += 1
                     records[at] = (row[ref] << 32) | ref
                 at += 1
         records[header] = (
@@ -315,7 +325,9 @@ def _records(
     for node in range(count):
         if used[node]:
             records[record_at[node]] |= np.int64(-1) << 63
-    return records[:at].copy(), record_at, masked
+    for i in range(len(masked)):
+        masked_row[i] = row[masked[i]]
+    return records[:at].copy(), record_at, masked, masked_row
 
 
 @compiled
@@ -364,7 +376,7 @@ def _fill_pushes(
                     pushes[previous_at[source] + 1] += 1
             else:
                 if writing:
-                    place = at[source] + 3 + 2 * cursor[source, 0]
+                    place = at[source] + 4 + 2 * cursor[source, 0]
                     pushes[place] = record_at[node]
                     pushes[place + 1] = 1
                     previous_at[source] = place
@@ -375,24 +387,25 @@ def _fill_pushes(
             source = operands[i]
             if role[node] == 2:
                 if writing:
-                    pushes[at[source] + 3 + 2 * sizes[source, 0] + cursor[source, 1]] = node
+                    place = at[source] + 4 + 2 * sizes[source, 0] + cursor[source, 1]
+                    pushes[place] = at[first + node]
                 cursor[source, 1] += 1
             else:
                 if writing:
-                    place = at[source] + 3 + 2 * sizes[source, 0] + sizes[source, 1]
+                    place = at[source] + 4 + 2 * sizes[source, 0] + sizes[source, 1]
                     pushes[place + cursor[source, 2]] = group_of[node]
                 cursor[source, 2] += 1
     for node in range(count):
         if role[node] == 2 and group_of[node] >= 0:
             source = first + node
             if writing:
-                place = at[source] + 3 + 2 * sizes[source, 0] + sizes[source, 1]
+                place = at[source] + 4 + 2 * sizes[source, 0] + sizes[source, 1]
                 pushes[place + cursor[source, 2]] = group_of[node]
             cursor[source, 2] += 1
     for i in range(len(literal_group)):
         source = literal_group[i, 0]
         if writing:
-            place = at[source] + 3 + 2 * sizes[source, 0] + sizes[source, 1]
+            place = at[source] + 4 + 2 * sizes[source, 0] + sizes[source, 1]
             pushes[place + cursor[source, 2]] = literal_group[i, 1]
         cursor[source, 2] += 1
 
@@ -416,12 +429,14 @@ def _pushes(
     shape = (role, operator, start, operands, first, access, group_of, record_at, literal_group)
     _fill_pushes(*shape, total, sizes, np.empty(0, np.int32), np.empty(0, np.int32))
     lengths = 2 * sizes[:, 0].astype(np.int64) + sizes[:, 1] + sizes[:, 2]
-    lengths[lengths > 0] += 3
+    lengths[lengths > 0] += 4
     at = np.where(lengths > 0, np.cumsum(lengths) - lengths, -1).astype(np.int32)
     pushes = np.zeros(int(lengths.sum()), np.int32)
     live = at >= 0
+    numbers = np.arange(total) - first
+    pushes[at[live]] = np.maximum(numbers[live], -1)
     for column in range(3):
-        pushes[at[live] + column] = sizes[live, column]
+        pushes[at[live] + 1 + column] = sizes[live, column]
     if len(pushes):
         _fill_pushes(*shape, total, sizes, pushes, at)
     return pushes, at[first : first + len(operator)].copy(), at[:literals].copy()
@@ -460,13 +475,15 @@ def _trees(
     )
     start = np.r_[0, np.cumsum(counts)].astype(np.int32)
     entries = literals[order].astype(np.int32)
+    named = np.full(len(entries), -1, np.int32)
+    named[np.unique(entries, return_index=True)[1]] = np.unique(entries)
     return (
         tree_at[:-1].astype(np.int32),
         size.astype(np.int32),
         start,
         bound[order].astype(np.int32),
         literal_push[entries].astype(np.int32),
-        entries,
+        named,
         asked,
         literal_push[asked].astype(np.int32),
     )

@@ -290,10 +290,14 @@ def _tests_strings(node: Node) -> bool:
 
 
 def kind_of(node: Node) -> int:
-    """Whether one string decides the atom, or a comparison or call is to be made."""
+    """Whether one string decides the atom, or a comparison or call is to be made.
+
+    A value test is true or false of every string. `in_network` is neither of one that is no
+    address, so it is a call.
+    """
     if isinstance(node, Like):
         return VALUE_TEST
-    if isinstance(node, Call) and node.name in ("endswith", "isa", "in_network"):
+    if isinstance(node, Call) and node.name in ("endswith", "isa"):
         return VALUE_TEST
     if isinstance(node, Call) and node.name == "contains":
         return LAZY if isinstance(node.arguments[1], Attribute) else VALUE_TEST

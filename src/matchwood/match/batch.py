@@ -60,8 +60,8 @@ class BatchMatcher:
         segment = matcher.segment
         tree = segment.tree
         arrays = (
-            tree.records, tree.masked, tree.group_of, tree.group_start, tree.literal_group,
-            tree.always, matcher.index.atom_row, segment.atoms.low, segment.atoms.high,
+            tree.records, tree.masked, tree.masked_row, tree.group_of, tree.group_start,
+            tree.literal_group, tree.always, matcher.index.atom_row, segment.atoms.low, segment.atoms.high,
             family_ends(segment) if segment.slots else np.zeros(4, np.int32),
             np.array([segment.first], np.int64),
         )  # fmt: skip

@@ -43,7 +43,6 @@ class Index(NamedTuple):
     """The read-only arrays of a segment, as `index.arrange` describes them."""
 
     records: NDArray[np.int64]
-    record_at: NDArray[np.int32]
     push_at: NDArray[np.int32]
     pushes: NDArray[np.int32]
     tree_at: NDArray[np.int32]
@@ -151,23 +150,26 @@ def _list_word(word, ix, number, list_start, list_codes):
 
 
 @inlined
-def _pull(node, ix, sc, list_start, list_codes, epoch):
+def _pull(record, ix, sc, list_start, list_codes, epoch):
     """Whether a node is true, asked from above; nodes over nodes remember the answer."""
     first = ix.first[0]
     frames = sc.frames
     top = 0
-    frames[0], frames[1], frames[2] = node, 0, 0  # node, next operand, an operand is unknown
+    frames[0], frames[1], frames[2] = record, 0, 0  # record, next operand, one is unknown
     delivered = -1
     while True:
         base = 3 * top
-        node = frames[base]
-        at = ix.record_at[node]
+        at = frames[base]
         header = ix.records[at]
+        node = (header >> 32) & NODE_MASK
         decisive = NO if (header >> 31) & 1 else YES
         inline = (header >> INLINE_SHIFT) & INLINE_MASK
         rest = header & REST_MASK
         i = frames[base + 1]
         result = -1
+        if rest > 0 and i == 0 and delivered < 0 and sc.state[node] >> 2 == epoch:
+            result = NO if sc.state[node] & 3 == FALSE_SEEN else YES
+            i = rest + 1
         if delivered >= 0:
             if delivered == decisive:
                 result = decisive
@@ -207,15 +209,11 @@ def _pull(node, ix, sc, list_start, list_codes, epoch):
             if ref < first:
                 truth = _literal(ref, ix, sc, list_start, list_codes, epoch)
             else:
-                state = sc.state[ref - first]
-                if state >> 2 == epoch:
-                    truth = NO if state & 3 == FALSE_SEEN else YES
-                else:
-                    frames[base + 1] = i
-                    top += 1
-                    frames[base + 3], frames[base + 4], frames[base + 5] = ref - first, 0, 0
-                    descended = True
-                    break
+                frames[base + 1] = i
+                top += 1
+                frames[base + 3], frames[base + 4], frames[base + 5] = ref - first, 0, 0
+                descended = True
+                break
             if truth == decisive:
                 result = decisive
             elif truth == UNKNOWN:
@@ -224,7 +222,7 @@ def _pull(node, ix, sc, list_start, list_codes, epoch):
             continue
         if result < 0:
             result = UNKNOWN if frames[base + 2] else YES - decisive
-        if rest > 0 and result != UNKNOWN:
+        if rest > 0 and result != UNKNOWN and sc.state[node] >> 2 != epoch:
             sc.state[node] = epoch * 4 + (TRUE_SEEN if result == YES else FALSE_SEEN)
         if top == 0:
             return result
@@ -240,6 +238,9 @@ def _and_holds(at, header, ix, sc, list_start, list_codes, epoch):
     inline = (header >> INLINE_SHIFT) & INLINE_MASK
     rest = header & REST_MASK
     skip = (header >> ACCESS_SHIFT) & 3
+    asks = at + 1 + inline + (skip == 0)
+    if asks < at + 1 + inline + rest:
+        prefetch(records, max((records[asks] & REF_MASK) - ix.first[0], 0))
     k = at + 1 + skip
     while k < at + 1 + inline:
         word = records[k]
@@ -265,11 +266,7 @@ def _and_holds(at, header, ix, sc, list_start, list_codes, epoch):
         if ref < first:
             truth = _literal(ref, ix, sc, list_start, list_codes, epoch)
         else:
-            state = sc.state[ref - first]
-            if state >> 2 == epoch:
-                truth = NO if state & 3 == FALSE_SEEN else YES
-            else:
-                truth = _pull(ref - first, ix, sc, list_start, list_codes, epoch)
+            truth = _pull(ref - first, ix, sc, list_start, list_codes, epoch)
         if truth == NO:
             return NO
         unknown |= truth == UNKNOWN
@@ -280,8 +277,9 @@ def _and_holds(at, header, ix, sc, list_start, list_codes, epoch):
 def _drain(end, ix, sc, list_start, list_codes, waiting, epoch):
     """Everything that follows from the push lists queue[:end], and from records that waited.
 
-    A node is pushed at most once, so the queue never holds more than its sources and the nodes.
-    First in, first out: what a list will read is asked for while those before it are worked on.
+    A node is taken from the queue once; it may stand there as often as it is an operand of an
+    `or`, or is found true. First in, first out: what a list will read is asked for while those
+    before it are worked on.
     """
     pushes, records, push_at = ix.pushes, ix.records, ix.push_at
     queue, state, seen, out = sc.queue, sc.state, sc.seen, sc.out
@@ -305,23 +303,22 @@ def _drain(end, ix, sc, list_start, list_codes, waiting, epoch):
                 prefetch(pushes, queue[begin + 2 * _AHEAD])
             if begin + _AHEAD < end:
                 soon = np.int64(queue[begin + _AHEAD])
-                if pushes[soon] > 0:
-                    prefetch(records, pushes[soon + 3])
                 if pushes[soon + 1] > 0:
-                    node = pushes[soon + 3 + 2 * pushes[soon]]
-                    prefetch(state, node)
-                    prefetch(push_at, node)
-            ranges_end = at + 3 + 2 * np.int64(pushes[at])
-            ors_end = ranges_end + pushes[at + 1]
-            r = at + 3
+                    prefetch(records, pushes[soon + 4])
+                if pushes[soon] >= 0:
+                    prefetch(state, pushes[soon])
+            node = pushes[at]
+            if node >= 0:
+                if state[node] == pushed:
+                    continue
+                state[node] = pushed
+            ranges_end = at + 4 + 2 * np.int64(pushes[at + 1])
+            ors_end = ranges_end + pushes[at + 2]
+            r = at + 4
             for i in range(ranges_end, ors_end):
-                node = pushes[i]
-                if state[node] != pushed:
-                    state[node] = pushed
-                    if push_at[node] >= 0:
-                        queue[end] = push_at[node]
-                        end += 1
-            for i in range(ors_end, ors_end + pushes[at + 2]):
+                queue[end] = pushes[i]
+                end += 1
+            for i in range(ors_end, ors_end + pushes[at + 3]):
                 group = pushes[i]
                 if seen[group] != epoch:
                     seen[group] = epoch
@@ -342,10 +339,8 @@ def _drain(end, ix, sc, list_start, list_codes, waiting, epoch):
             if truth == YES:
                 node = (header >> 32) & NODE_MASK
                 if state[node] != pushed:
-                    state[node] = pushed
-                    if push_at[node] >= 0:
-                        queue[end] = push_at[node]
-                        end += 1
+                    queue[end] = push_at[node]
+                    end += 1
             elif truth == UNKNOWN:
                 sc.wait[sc.counts[1]] = record
                 sc.counts[1] += 1
@@ -355,18 +350,14 @@ def _drain(end, ix, sc, list_start, list_codes, waiting, epoch):
 
 
 @inlined
-def _stab(slot, code, of_list, ix, sc, top):
-    """Put into the queue the push list of every literal of the slot that is true of the code.
-
-    Of a list only the positive ones: a negated literal asks for all of its values.
-    """
+def _stab(slot, code, ix, sc, top):
+    """Put into the queue the push list of every literal of the slot that is true of the code."""
     start, bound, push, queue = ix.tree_start, ix.stab_bound, ix.stab_push, sc.queue
     at = ix.tree_at[slot]
     place = ix.tree_size[slot] + code
     for i in range(start[at + place], start[at + place + 1]):
-        if not of_list or ix.stab_literal[i] & 1 == 0:
-            queue[top] = push[i]
-            top += 1
+        queue[top] = push[i]
+        top += 1
     while place > 1:
         right = place & 1
         place >>= 1
@@ -377,9 +368,8 @@ def _stab(slot, code, of_list, ix, sc, top):
         for i in range(low, low + half):
             if (bound[i] < code) if right else (bound[i] > code):
                 break
-            if not of_list or ix.stab_literal[i] & 1 == 0:
-                queue[top] = push[i]
-                top += 1
+            queue[top] = push[i]
+            top += 1
     return top
 
 
@@ -404,10 +394,10 @@ def match_one(ix, sc, slots, codes, list_start, list_codes, hits, waiting, epoch
         for slot in slots:
             code = sc.codes[slot]
             if code >= 0:
-                top = _stab(slot, code, False, ix, sc, top)
+                top = _stab(slot, code, ix, sc, top)
         for slot in ix.null_slots:
             if sc.codes[slot] == 0:
-                top = _stab(slot, 0, False, ix, sc, top)
+                top = _stab(slot, 0, ix, sc, top)
         top = _stab_lists(ix, sc, slots, list_start, list_codes, epoch, top)
         sc.counts[3] = top
     sc.counts[1] = 0
@@ -421,8 +411,7 @@ def match_one(ix, sc, slots, codes, list_start, list_codes, hits, waiting, epoch
 
 @compiled
 def _stab_lists(ix, sc, slots, list_start, list_codes, epoch, top):
-    """The literals that are true of list values; one with several intervals comes several times,
-    which does no harm: nodes and groups are taken once."""
+    """The literals that are true of list values, each once: all that have a push list are tried."""
     for slot in slots:
         code = sc.codes[slot]
         if code >= 0:
@@ -430,7 +419,7 @@ def _stab_lists(ix, sc, slots, list_start, list_codes, epoch, top):
         at, size = ix.tree_at[slot], ix.tree_size[slot]
         for i in range(ix.tree_start[at], ix.tree_start[at + 2 * size]):
             ref = ix.stab_literal[i]
-            if _literal(ref, ix, sc, list_start, list_codes, epoch) == YES:
+            if ref >= 0 and _literal(ref, ix, sc, list_start, list_codes, epoch) == YES:
                 sc.queue[top] = ix.stab_push[i]
                 top += 1
     return top
@@ -453,13 +442,13 @@ def _ask(ix, sc, list_start, list_codes, epoch):
 def _matters(position, ix, sc, epoch):
     """Whether anything new could follow if the source of this push list were true."""
     pushes = ix.pushes
-    if pushes[position] > 0:
+    if pushes[position + 1] > 0:
         return True
-    ors_end = position + 3 + pushes[position + 1]
-    for i in range(position + 3, ors_end):
-        if sc.state[pushes[i]] != epoch * 4 + PUSHED:
+    ors_end = position + 4 + pushes[position + 2]
+    for i in range(position + 4, ors_end):
+        if sc.state[pushes[pushes[i]]] != epoch * 4 + PUSHED:
             return True
-    for i in range(ors_end, ors_end + pushes[position + 2]):
+    for i in range(ors_end, ors_end + pushes[position + 3]):
         if sc.seen[pushes[i]] != epoch:
             return True
     return False

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.index.segment import Segment
+from matchwood.language.arithmetic import Variable
 from matchwood.language.calls import BUILT_IN
 from matchwood.language.errors import RuleError
 from matchwood.language.evaluation import Hierarchies, Operator
@@ -157,6 +158,8 @@ def check_calls(tree: Node, operators: Mapping[str, Operator], schema: Hierarchi
             raise RuleError(f"no operator binds the variables of {node}")
         if not isinstance(node, Call):
             continue
+        if any(isinstance(argument, Variable) for argument in node.arguments):
+            raise RuleError(f"no operator binds the variables of {node}")
         if node.name == "isa":
             attribute = node.attributes[0]
             if schema is None:

@@ -309,7 +309,8 @@ class _Texts:
         self._places = np.array([text.place for text in texts], np.int32)
         self._patterns = Patterns(*(_frozen(array) for array in (*pieces, compared)))
         checks = choose_checks(parsed, parsed_at, fold)
-        self._grams = _grams(*choose_grams(parsed, parsed_at, fold), checks)
+        keys, lengths = choose_grams(parsed, parsed_at, fold)
+        self._grams = _grams(keys, lengths, checks)
         self._idle: list[Scratch] = []  # taken while a thread matches
 
     def matches(self, values: Sequence[str]) -> tuple[NDArray[np.int64], Numbers, int]:

@@ -84,7 +84,8 @@ def _mix(a: int, b: int) -> int:
 
 @compiled
 def _pair(first: int, second: int) -> int:
-    return _mix(first + 0x200000, second)
+    mixed: int = _mix(first + 0x200000, second)
+    return mixed
 
 
 @compiled
@@ -104,7 +105,8 @@ def _gram_hashes(text: Ints, n: int, k2: Ints, k3: Ints, k4: Ints, k6: Ints, k8:
 
 @compiled
 def _one(code: int) -> int:
-    return _mix(code + 0x400000, 1)
+    mixed: int = _mix(code + 0x400000, 1)
+    return mixed
 
 
 @compiled
@@ -256,7 +258,7 @@ def _covers(text: Ints, n: int, ps: Patterns, p: int) -> bool:
     start = ps.piece_at[first]
     size = ps.piece_at[first + 1] - start
     if first == last:
-        return n == size and _at(text, 0, ps.codes, start, size)
+        return bool(n == size and _at(text, 0, ps.codes, start, size))
     if n < ps.shortest[p]:
         return False
     last_start = ps.piece_at[last]

@@ -46,7 +46,7 @@ class _Working:
             np.zeros(nodes, np.uint8),
             np.zeros(groups + 1, np.uint8),
             np.zeros(len(segment.opaque), np.uint8),
-            np.empty(nodes + sources + 1, np.int32),
+            np.empty(nodes + sources + _or_entries(segment) + 1, np.int32),
             np.empty(3 * depth, np.int64),
             np.empty(groups + 1, np.int32),
             np.empty(nodes + 1, np.int32),
@@ -62,6 +62,19 @@ class _Working:
             for states in (self.scratch.state, self.scratch.seen, self.scratch.opaque):
                 states.fill(0)
         return self.epoch
+
+
+def _or_entries(segment: Segment) -> int:
+    """How often push lists name an `or`: each list is read at most once an event, or node."""
+    pushes, lists = segment.tree.pushes, list_starts(segment)
+    return int(pushes[lists + 2].sum()) if len(lists) else 0
+
+
+def list_starts(segment: Segment) -> NDArray[np.int64]:
+    """Where push lists start."""
+    tree = segment.tree
+    starts = np.concatenate([tree.push_at, tree.stab_push, tree.asked_push]).astype(np.int64)
+    return np.unique(starts[starts >= 0])
 
 
 class SegmentMatcher:
@@ -186,7 +199,7 @@ def index_of(segment: Segment) -> Index:
         np.int32,
     )
     arrays = (
-        tree.records, tree.record_at, tree.push_at, tree.pushes, tree.tree_at, tree.tree_size,
+        tree.records, tree.push_at, tree.pushes, tree.tree_at, tree.tree_size,
         tree.tree_start, tree.stab_bound, tree.stab_push, tree.stab_literal, asked, asked_push,
         opaque_push, null, atom_rows(segment), atoms.low, atoms.high, family_ends(segment),
         np.array([segment.first], np.int64),

@@ -51,6 +51,7 @@ class Tree(NamedTuple):
 
     records: NDArray[np.int64]
     masked: NDArray[np.int32]
+    masked_row: NDArray[np.int32]
     group_of: NDArray[np.int32]
     group_start: NDArray[np.int32]
     literal_group: NDArray[np.int64]
@@ -278,7 +279,8 @@ def _literal(ref, tree, bt):
 def literal_masks(tree, bt):
     """The masks of the literals that are not one interval, once for all records that test them."""
     for i in range(len(tree.masked)):
-        _store(bt.literals, WORDS * i, _literal(tree.masked[i], tree, bt))
+        place = WORDS * np.int64(tree.masked_row[i])
+        _store(bt.literals, place, _literal(tree.masked[i], tree, bt))
 
 
 @inlined
