@@ -23,6 +23,7 @@ from matchwood.language.events import Event
 from matchwood.language.explanation import Explanation, explain
 from matchwood.language.text import parse
 from matchwood.language.tree import Node
+from matchwood.language.values import is_text
 from matchwood.match.parts import EMPTY, Columns, Details, Part, Pending, Snapshot, check_calls
 from matchwood.match.results import Matches, Near, Stats, nearest
 
@@ -100,10 +101,10 @@ class Matcher(MutableMapping[Any, Any]):
         self, rule_id: Id, rule: object, *, tags: Iterable[str] = (), priority: float = 0
     ) -> None:
         """Set a rule, with tags to select it by and a priority; a bad rule changes nothing."""
-        self._check_id(rule_id)
+        self._check_ids([rule_id])
         tree = parse(rule)
         self._check_calls(tree)
-        details = Details(rule_id, str(tree), frozenset(tags), float(priority))
+        details = Details(rule_id, text_of(rule), tag_set(tags), priority_of(priority))
         with self._lock:
             snapshot = self._snapshot
             if rule_id in self._where:
@@ -128,10 +129,21 @@ class Matcher(MutableMapping[Any, Any]):
         if errors not in ("raise", "collect"):
             raise ValueError(f"errors is 'raise' or 'collect', found {errors!r}")
         given = list(details_of(rules))
-        for one in given:
-            self._check_id(one.id)
+        self._check_ids([one.id for one in given])
         latest = {one.id: one for one in given}
-        return self.update_details(list(latest.values()), errors, progress)
+        refused: list[tuple[Id, RuleError]] = []
+        kept = []
+        for one in latest.values():
+            if isinstance(one.rule, str):
+                kept.append(one)
+                continue
+            try:
+                kept.append(one._replace(rule=text_of(one.rule)))
+            except RuleError as error:
+                if errors == "raise":
+                    raise
+                refused.append((one.id, error))
+        return refused + self.update_details(kept, errors, progress)
 
     def update_details(
         self, given: list[Details], errors: str, progress: Progress | None
@@ -156,13 +168,22 @@ class Matcher(MutableMapping[Any, Any]):
             self._tidy()
         return refused
 
-    def _check_id(self, rule_id: object) -> None:
-        if isinstance(rule_id, bool) or not isinstance(rule_id, str | int):
-            raise TypeError(f"an id is a string or an integer, found {type(rule_id).__name__}")
-        first = next(iter(self._where), rule_id)
-        if isinstance(first, str) != isinstance(rule_id, str):
-            kind = "strings" if isinstance(first, str) else "integers"
-            raise TypeError(f"the ids of this matcher are {kind}, found {rule_id!r}")
+    def _check_ids(self, ids: Sequence[Any]) -> None:
+        """Strings or integers that Arrow can hold, and of the one type of this matcher."""
+        strings: bool | None = next((isinstance(known, str) for known in self._where), None)
+        for rule_id in ids:
+            is_string = isinstance(rule_id, str)
+            if not is_string and (isinstance(rule_id, bool) or not isinstance(rule_id, int)):
+                raise TypeError(f"an id is a string or an integer, found {type(rule_id).__name__}")
+            if strings is None:
+                strings = is_string
+            if strings != is_string:
+                kind = "strings" if strings else "integers"
+                raise TypeError(f"the ids of this matcher are {kind}, found {rule_id!r}")
+            if is_string and not is_text(rule_id):
+                raise ValueError(f"an id is valid Unicode, found {rule_id!r}")
+            if not is_string and not -(2**63) <= rule_id < 2**63:
+                raise ValueError(f"an integer id has at most 64 bits, found {rule_id}")
 
     def _check_calls(self, tree: Node) -> None:
         check_calls(tree, self.operators, self.schema)
@@ -194,8 +215,9 @@ class Matcher(MutableMapping[Any, Any]):
         return self.operators, self.schema
 
     def _details(self, rule_id: Id) -> Details:
-        number, ordinal = divmod(self._where[rule_id], _ORDINALS)
-        snapshot = self._snapshot
+        with self._lock:  # where a rule is and the snapshot that it is in change together
+            number, ordinal = divmod(self._where[rule_id], _ORDINALS)
+            snapshot = self._snapshot
         if number == 0:
             return next(p.details for p in snapshot.pending if p.details.id == rule_id)
         part = next(part for part in snapshot.parts if part.number == number)
@@ -332,12 +354,14 @@ class Matcher(MutableMapping[Any, Any]):
         limit: int | None = None,
     ) -> int:
         """How many rules are true of an event."""
+        if limit is not None and limit < 0:
+            raise ValueError(f"limit is 0 or more, found {limit}")
         found = len(self._found(event, tags))
         return found if limit is None else min(found, limit)
 
     def _found(self, event: Mapping[str, object], tags: Iterable[str] | None) -> Matches:
         snapshot = self._snapshot
-        wanted = None if tags is None else frozenset([tags] if isinstance(tags, str) else tags)
+        wanted = None if tags is None else tag_set(tags)
         found = Matches()
         seen: Mapping[str, object] | Event = event
         for part in snapshot.parts:
@@ -437,13 +461,15 @@ class Matcher(MutableMapping[Any, Any]):
             self.add(one.id, one.rule, tags=one.tags, priority=one.priority)
 
     def _restore(self, part: Part, dead: NDArray[np.int64]) -> None:
+        """Take up a part as it was; an id that is dead in it may live in another part."""
+        gone = [part.details[ordinal].id for ordinal in dead.tolist()]
+        elsewhere = {rule_id: self._where[rule_id] for rule_id in gone if rule_id in self._where}
         self._snapshot = self._with(part, self._snapshot)
         if len(dead):
             number = self._next - 1
-            for ordinal in dead.tolist():
-                rule_id = part.details[ordinal].id
-                if self._where.get(rule_id) == number * _ORDINALS + ordinal:
-                    del self._where[rule_id]
+            for rule_id in gone:
+                del self._where[rule_id]
+            self._where.update(elsewhere)
             parts = tuple(
                 p.without(dead.tolist()) if p.number == number else p for p in self._snapshot.parts
             )
@@ -481,8 +507,8 @@ def details_of(rules: Any) -> Iterator[Details]:
             yield Details(
                 rule_id,
                 rule,
-                frozenset(tags[row] or ()) if tags else frozenset(),
-                float(priority[row] or 0) if priority else 0.0,
+                tag_set(tags[row] or ()) if tags else frozenset(),
+                priority_of(priority[row] or 0) if priority else 0.0,
             )
         return
     else:
@@ -493,6 +519,25 @@ def details_of(rules: Any) -> Iterator[Details]:
             rule_id, rule = pair
         except (TypeError, ValueError):
             raise TypeError(f"rules are pairs of id and rule, found {pair!r}") from None
-        if isinstance(rule, Node):
-            rule = str(rule)
         yield Details(rule_id, rule, nothing, 0.0)
+
+
+def text_of(rule: object) -> str:
+    """The text that a rule is kept as: merges read it again, so it must be one that can be read."""
+    if isinstance(rule, str):
+        return rule
+    text = str(parse(rule))
+    parse(text)
+    return text
+
+
+def tag_set(tags: Iterable[str]) -> frozenset[str]:
+    """Tags however they are given; a string is one tag."""
+    return frozenset([tags] if isinstance(tags, str) else tags)
+
+
+def priority_of(given: float) -> float:
+    priority = float(given)
+    if priority != priority:
+        raise ValueError("a priority is a number that compares, found NaN")
+    return priority

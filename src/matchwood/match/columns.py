@@ -35,16 +35,10 @@ class Coded(NamedTuple):
 def attributes_of_table(table: pa.Table) -> dict[str, Any] | None:
     """Every attribute of a table as a column; None where only rows can tell (lists of objects)."""
     found: dict[str, Any] = {}
-    todo = [
-        (name, column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
-        for name, column in zip(table.column_names, table.columns, strict=True)
-    ]
+    todo: list[tuple[str, Any]] = list(zip(table.column_names, table.columns, strict=True))
     while todo:
         name, column = todo.pop()
-        if isinstance(column, pa.ChunkedArray):
-            column = pa.concat_arrays(column.chunks) if column.chunks else pa.array([], column.type)
-        if isinstance(column, pa.ExtensionArray):
-            column = column.storage
+        column = _plain(column)
         if name in found:
             raise EventError("the event spells it two ways", name)
         found[name] = column
@@ -60,6 +54,26 @@ def attributes_of_table(table: pa.Table) -> dict[str, Any] | None:
         ):
             return None
     return found
+
+
+def _plain(column: Any) -> Any:
+    """The same values in one array, of a type that is coded."""
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    if isinstance(column, pa.ChunkedArray):  # of no chunks, or too large for one array
+        column = pa.concat_arrays(column.chunks) if column.chunks else pa.array([], column.type)
+    if isinstance(column, pa.ExtensionArray):
+        return _plain(column.storage)
+    kind = column.type
+    if pa.types.is_run_end_encoded(kind):
+        return _plain(pc.run_end_decode(column))
+    if pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind):
+        # not by a cast, which writes one offset too few (pyarrow 26)
+        valid = np.asarray(column.is_valid())
+        sizes = np.where(valid, np.asarray(column.sizes), 0)
+        offsets = pa.array(np.r_[0, np.cumsum(sizes)].astype(np.int64))
+        return pa.LargeListArray.from_arrays(offsets, column.flatten(), mask=pa.array(~valid))
+    return column
 
 
 def is_list(kind: pa.DataType) -> bool:
@@ -171,13 +185,15 @@ def _nearest(constant: int | Decimal) -> float:
 
 def _code_dictionary(column: Any, coder: Coder, strings: bool) -> Coded:
     """Each distinct value once."""
+    if pa.types.is_decimal(column.type) and column.type.bit_width < 128:
+        column = column.cast(pa.decimal128(column.type.precision, column.type.scale))
     if not pa.types.is_dictionary(column.type):
         column = pc.dictionary_encode(column)
     dictionary = column.dictionary
     if not pa.types.is_dictionary(column.type) or pa.types.is_nested(dictionary.type):
         return _constant(column, coder, OTHER)
-    indices = column.indices.fill_null(-1) if column.indices.null_count else column.indices
-    which = indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    indices = column.indices.cast(pa.int64())  # they may be unsigned
+    which = indices.fill_null(-1).to_numpy(zero_copy_only=False)
     values = dictionary.to_pylist()
     seen = [read(value) for value in values]
     main = np.array([_main(coder, value) for value in seen] + [MISSING], np.int32)[which]

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from matchwood.language.errors import EventError
 from matchwood.language.events import Event
 from matchwood.match.batch import Columns, codes_of_rows
 from matchwood.match.columns import attributes_of_table
@@ -51,8 +52,16 @@ def match_table(
     """All pairs, as one table."""
     ids = _ids(snapshot)
     pieces = list(_pieces(snapshot, ids, events, key, tags, limit, threads, truth))
-    kind = pieces[0].schema if pieces else _schema(pa.int64(), ids)
-    return pa.Table.from_batches(pieces, kind)
+    if not pieces:
+        return pa.Table.from_batches([], _schema(pa.int64(), ids))
+    pieces = [piece for piece in pieces if piece.num_rows] or pieces[:1]
+    if all(piece.schema == pieces[0].schema for piece in pieces):
+        return pa.Table.from_batches(pieces)
+    tables = [pa.Table.from_batches([piece]) for piece in pieces]
+    try:
+        return pa.concat_tables(tables, promote_options="permissive")
+    except pa.ArrowException as error:
+        raise TypeError(f"the values of {key!r} are of several types: {error}") from error
 
 
 def match_slices(
@@ -65,7 +74,8 @@ def match_slices(
     truth: Truth,
 ) -> Iterator[Any]:
     """All pairs, slice by slice."""
-    return _pieces(snapshot, _ids(snapshot), events, key, tags, limit, threads, truth)
+    pieces = _pieces(snapshot, _ids(snapshot), events, key, tags, limit, threads, truth)
+    return (piece for piece in pieces if piece.num_rows)
 
 
 def _ids(snapshot: Snapshot) -> Ids:
@@ -104,11 +114,16 @@ def _pieces(
         pairs = _pairs(snapshot, ids, piece, wanted, truth)
         if limit is not None:
             pairs = iter([_best(list(pairs), snapshot, ids, limit)])
+        schema = _schema(piece.keys.type, ids)
+        empty = True
         for numbers, rules in pairs:
             if len(numbers):
                 event = piece.keys.take(pa.array(numbers))
                 rule_id = pa.DictionaryArray.from_arrays(pa.array(rules), ids.values)
-                yield pa.record_batch([event, rule_id], schema=_schema(piece.keys.type, ids))
+                yield pa.record_batch([event, rule_id], schema=schema)
+                empty = False
+        if empty:  # so that the type of the keys is known where nothing matches
+            yield pa.record_batch([pa.array([], field.type) for field in schema], schema=schema)
 
     slices = _slices(events, key)
     if threads <= 1:
@@ -167,7 +182,7 @@ def table_of(data: Any) -> Any:
         return pa.Table.from_batches([data])
     if isinstance(data, pa.RecordBatchReader):
         return data.read_all()
-    if type(data).__module__.partition(".")[0] == "pandas":
+    if _is_pandas(data):
         return pa.Table.from_pandas(data, preserve_index=False)
     return pa.table(data)
 
@@ -175,14 +190,23 @@ def table_of(data: Any) -> Any:
 def _is_tabular(events: Any) -> bool:
     if isinstance(events, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
         return True
-    return hasattr(events, "__arrow_c_stream__") or (
-        type(events).__module__.partition(".")[0] == "pandas" and hasattr(events, "columns")
-    )
+    return hasattr(events, "__arrow_c_stream__")
+
+
+def _is_pandas(events: Any) -> bool:
+    return type(events).__module__.partition(".")[0] == "pandas" and hasattr(events, "columns")
 
 
 def _slices(events: Any, key: str | None) -> Iterator[Slice]:
     if isinstance(events, Mapping):
         raise TypeError("match_batch takes many events; for one event there is match")
+    if _is_pandas(events):
+        try:
+            events = table_of(events)
+        except (pa.ArrowInvalid, pa.ArrowTypeError):  # a column of values of several types
+            names = [str(name) for name in events.columns]
+            records = events.itertuples(index=False, name=None)
+            events = (dict(zip(names, record, strict=True)) for record in records)
     if _is_tabular(events):
         yield from _table_slices(events, key)
     else:
@@ -196,8 +220,8 @@ def _tables(events: Any) -> Iterator[Any]:
             yield from _tables(pa.Table.from_batches([batch]))
         return
     table = table_of(events)
-    for low in range(0, table.num_rows, _ROWS):
-        yield table.slice(low, _ROWS)
+    for low in range(0, max(1, table.num_rows), _ROWS):
+        yield table.slice(low, min(_ROWS, table.num_rows - low))
 
 
 def _table_slices(events: Any, key: str | None) -> Iterator[Slice]:
@@ -206,23 +230,45 @@ def _table_slices(events: Any, key: str | None) -> Iterator[Slice]:
         if key is not None and key not in table.column_names:
             raise KeyError(f"the events have no column {key!r} to name them by")
         attributes = attributes_of_table(table)
-        if attributes is None:
-            rows = table.to_pylist(maps_as_pydicts="strict")
-            for piece in _row_slices(iter(rows), key):
-                if key is None:
-                    numbers = pa.array(np.arange(done, done + piece.events))
-                    piece = piece._replace(keys=numbers)
-                done += piece.events
-                yield piece
-            continue
+        rows = rows_of(table) if attributes is None else []
         coded: dict[int, Columns] = {}
-        for low in range(0, table.num_rows, EVENTS):
+        for low in range(0, max(1, table.num_rows), EVENTS):
             high = min(low + EVENTS, table.num_rows)
             keys: Any = pa.array(np.arange(done + low, done + high))
             if key is not None:
-                keys = table[key].slice(low, high - low).combine_chunks()
-            yield _column_slice(table, attributes, coded, low, high, keys)
+                keys = _one_array(table[key].slice(low, high - low))
+            if attributes is None:
+                yield _row_slice(rows[low:high], keys)
+            else:
+                yield _column_slice(table, attributes, coded, low, high, keys)
         done += table.num_rows
+
+
+def rows_of(table: Any) -> list[dict[str, Any]]:
+    """The events of a table as Python values."""
+    try:
+        return list(table.to_pylist(maps_as_pydicts="strict"))
+    except (OverflowError, ValueError):
+        pass  # a time that Python's cannot hold: columns of times are read as NumPy's
+    columns = []
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        kind = column.type
+        try:
+            if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+                columns.append(list(column.to_numpy()))
+            else:
+                columns.append(column.to_pylist(maps_as_pydicts="strict"))
+        except (OverflowError, ValueError) as error:
+            raise EventError(f"its values cannot be read: {error}", name) from error
+    return [dict(zip(table.column_names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _one_array(column: Any) -> Any:
+    """A column as one array: of no chunks, an empty one."""
+    found = column.combine_chunks()
+    if isinstance(found, pa.ChunkedArray):
+        found = pa.concat_arrays(found.chunks) if found.chunks else pa.array([], found.type)
+    return found
 
 
 def _column_slice(
@@ -240,7 +286,7 @@ def _column_slice(
         return columns.codes(low, high)
 
     def row(number: int) -> Event:
-        return Event(table.slice(low + number, 1).to_pylist(maps_as_pydicts="strict")[0])
+        return Event(rows_of(table.slice(low + number, 1))[0])
 
     return Slice(part_codes, row, keys, high - low)
 
@@ -252,9 +298,13 @@ def _row_slices(events: Iterator[Any], key: str | None) -> Iterator[Slice]:
             keys = pa.array(np.arange(done, done + len(rows)))
         else:
             keys = pa.array([row[key] for row in rows])
-        read: list[Event | None] = [None] * len(rows)
-        yield Slice(_coder(rows, read), _reader(rows, read), keys, len(rows))
+        yield _row_slice(rows, keys)
         done += len(rows)
+
+
+def _row_slice(rows: list[Any], keys: Any) -> Slice:
+    read: list[Event | None] = [None] * len(rows)
+    return Slice(_coder(rows, read), _reader(rows, read), keys, len(rows))
 
 
 def _coder(rows: list[Any], read: list[Event | None]) -> Callable[[Part], Any]:
