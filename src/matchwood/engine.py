@@ -8,6 +8,7 @@ in the background when they are of like size; what was deleted meanwhile is dele
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from typing import Any
@@ -23,6 +24,7 @@ from matchwood.language.events import Event
 from matchwood.language.explanation import Explanation, explain
 from matchwood.language.text import parse
 from matchwood.language.tree import Node
+from matchwood.match import stored
 from matchwood.language.values import is_text
 from matchwood.match.parts import EMPTY, Columns, Details, Part, Pending, Snapshot, check_calls
 from matchwood.match.results import Matches, Near, Stats, nearest
@@ -57,7 +59,7 @@ class Matcher(MutableMapping[Any, Any]):
     ) -> None:
         self._lock = threading.RLock()
         self._snapshot = EMPTY
-        self._where: dict[Id, int] = {}  # id → number of its part << 40 | ordinal; 0: pending
+        self._known: dict[Id, int] | None = {}
         self._next = 1
         self._merging: threading.Thread | None = None
         self.statistics = statistics
@@ -68,8 +70,27 @@ class Matcher(MutableMapping[Any, Any]):
 
     # Rules
 
+    @property
+    def _where(self) -> dict[Id, int]:
+        """Id → number of its part << 40 | ordinal, 0 for pending; made when first needed."""
+        if self._known is None:
+            with self._lock:
+                known: dict[Id, int] = {}
+                for part in self._snapshot.parts:
+                    first = part.number * _ORDINALS
+                    ids = part.details.ids.tolist()
+                    if len(part.alive):
+                        live = np.flatnonzero(part.alive).tolist()
+                        known.update((ids[ordinal], first + ordinal) for ordinal in live)
+                    else:
+                        known.update(zip(ids, range(first, first + len(ids)), strict=True))
+                known.update((pending.details.id, 0) for pending in self._snapshot.pending)
+                self._known = known
+        return self._known
+
     def __len__(self) -> int:
-        return len(self._where)
+        snapshot = self._snapshot
+        return sum(part.live for part in snapshot.parts) + len(snapshot.pending)
 
     def __iter__(self) -> Iterator[Id]:
         return iter(list(self._where))
@@ -95,7 +116,7 @@ class Matcher(MutableMapping[Any, Any]):
     def clear(self) -> None:
         with self._lock:
             self._snapshot = EMPTY
-            self._where = {}
+            self._known = {}
 
     def add(
         self, rule_id: Id, rule: object, *, tags: Iterable[str] = (), priority: float = 0
@@ -252,11 +273,8 @@ class Matcher(MutableMapping[Any, Any]):
 
     def _tidy(self) -> None:
         """Keep few pending rules and few parts."""
-        snapshot = self._snapshot
-        if len(snapshot.pending) > MAX_PENDING:
-            built = build([p.tree for p in snapshot.pending], self.statistics)
-            part = self._part(built, [p.details for p in snapshot.pending])
-            self._snapshot = self._with(part, Snapshot(snapshot.parts, ()))
+        if len(self._snapshot.pending) > MAX_PENDING:
+            self._flush()
         chosen = self._to_merge()
         if not chosen:
             return
@@ -265,6 +283,14 @@ class Matcher(MutableMapping[Any, Any]):
         elif self._merging is None:
             self._merging = threading.Thread(target=self._merge_later, args=(chosen,), daemon=True)
             self._merging.start()
+
+    def _flush(self) -> None:
+        """Make a part of the pending rules."""
+        snapshot = self._snapshot
+        if snapshot.pending:
+            built = build([p.tree for p in snapshot.pending], self.statistics)
+            part = self._part(built, [p.details for p in snapshot.pending])
+            self._snapshot = self._with(part, Snapshot(snapshot.parts, ()))
 
     def _to_merge(self) -> list[Part]:
         parts = self._snapshot.parts
@@ -474,6 +500,39 @@ class Matcher(MutableMapping[Any, Any]):
                 p.without(dead.tolist()) if p.number == number else p for p in self._snapshot.parts
             )
             self._snapshot = Snapshot(parts, self._snapshot.pending)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write all rules and their index to one file, in one step."""
+        self.join()
+        with self._lock:
+            self._flush()
+            parts = self._snapshot.parts
+        stored.save(path, parts)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        operators: Mapping[str, Operator] | None = None,
+        schema: Hierarchies | None = None,
+        check: bool = True,
+    ) -> Matcher:
+        """A matcher from a file that `save` wrote, memory-mapped.
+
+        `check` looks for damage and for indices that lead out of bounds; without it the file is
+        trusted.
+        """
+        matcher = cls(operators=operators, schema=schema)
+        parts = []
+        for part in stored.load(path, matcher._context(), check):
+            for node in part.segment.opaque:
+                matcher._check_calls(node)
+            parts.append(part.numbered(matcher._next))
+            matcher._next += 1
+        matcher._snapshot = Snapshot(tuple(part for part in parts if part.live), ())
+        matcher._known = None
+        return matcher
 
     def __copy__(self) -> Matcher:
         other = Matcher.__new__(Matcher)

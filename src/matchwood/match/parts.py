@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,12 +37,14 @@ class Columns:
 
     def __init__(
         self,
-        ids: NDArray[Any],
+        ids: NDArray[Any] | Sequence[str],
         rules: Sequence[Any],
         tags: Mapping[int, frozenset[str]],
         priority: NDArray[np.float64] | None,
+        integers: bool = False,
     ) -> None:
-        self.ids = ids
+        self._ids = ids  # an array, or packed strings that become one when first needed
+        self._integers = integers  # the packed strings are integers
         self.rules = rules
         self.tags = tags
         self.priority = priority
@@ -58,8 +62,16 @@ class Columns:
             priority = np.array([d.priority for d in details], np.float64)
         return cls(ids, [d.rule for d in details], tags, priority)
 
+    @property
+    def ids(self) -> NDArray[Any]:
+        if not isinstance(self._ids, np.ndarray):
+            strings = self._ids[:]
+            found = [int(text) for text in strings] if self._integers else strings
+            self._ids = np.array(found, object)
+        return self._ids
+
     def __len__(self) -> int:
-        return len(self.ids)
+        return len(self._ids)
 
     def __getitem__(self, ordinal: int) -> Details:
         priority = 0.0 if self.priority is None else float(self.priority[ordinal])
@@ -69,6 +81,25 @@ class Columns:
 
     def __iter__(self) -> Iterator[Details]:
         return (self[ordinal] for ordinal in range(len(self)))
+
+
+class Ready:
+    """What it takes to ask a segment, made when it is first asked, and shared by its copies."""
+
+    def __init__(self, segment: Segment, context: Context) -> None:
+        self._segment = segment
+        self._context = context
+        self._lock = threading.Lock()
+
+    @cached_property
+    def matcher(self) -> SegmentMatcher:
+        with self._lock:
+            known = self.__dict__.get("matcher")
+            return known or SegmentMatcher(self._segment, *self._context)
+
+    @cached_property
+    def batch(self) -> BatchMatcher:
+        return BatchMatcher(self.matcher)
 
 
 class Part:
@@ -81,7 +112,7 @@ class Part:
         context: Context,
         number: int = 0,
         alive: Keep = ALL,
-        shared: tuple[SegmentMatcher, BatchMatcher] | None = None,
+        shared: Ready | None = None,
     ) -> None:
         self.segment = segment
         self.details = details
@@ -89,15 +120,19 @@ class Part:
         self.number = number
         self.alive = alive  # empty: all are
         self.live = int(alive.sum()) if len(alive) else len(details)
-        if shared is None:
-            matcher = SegmentMatcher(segment, *context)
-            shared = matcher, BatchMatcher(matcher)
-        self.matcher, self.batch = shared
+        self._ready = shared if shared is not None else Ready(segment, context)
         self._selected: dict[frozenset[str], Keep] = {}
 
+    @property
+    def matcher(self) -> SegmentMatcher:
+        return self._ready.matcher
+
+    @property
+    def batch(self) -> BatchMatcher:
+        return self._ready.batch
+
     def _copy(self, number: int, alive: Keep) -> Part:
-        shared = self.matcher, self.batch
-        return Part(self.segment, self.details, self.context, number, alive, shared)
+        return Part(self.segment, self.details, self.context, number, alive, self._ready)
 
     def numbered(self, number: int) -> Part:
         return self._copy(number, self.alive)

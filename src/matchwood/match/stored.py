@@ -1,0 +1,188 @@
+"""Parts to a file and back: arrays as they are, constants as JSON, texts and ids packed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any, overload
+
+import numpy as np
+
+from matchwood.index.arrange import Arranged
+from matchwood.index.atoms import AtomArrays, Slot
+from matchwood.index.file import (
+    Arrays,
+    IndexFileError,
+    Name,
+    pack_strings,
+    read,
+    unpack_string,
+    unpack_strings,
+    write,
+)
+from matchwood.index.segment import Segment
+from matchwood.language.errors import RuleError
+from matchwood.language.text import parse
+from matchwood.language.values import Family, Literal, Time
+from matchwood.match.parts import Columns, Context, Part
+
+KIND = "matchwood rules"
+LANGUAGE = 1  # the version of the rule language that the texts are in
+
+
+class Packed(Sequence[str]):
+    """Strings of a file, read one by one; their checksum is looked at when first one is."""
+
+    def __init__(self, arrays: Arrays, name: str) -> None:
+        self._arrays = arrays
+        self._name = name
+
+    def _parts(self) -> tuple[Any, Any]:
+        offsets, data = f"{self._name}.offsets", f"{self._name}.data"
+        return self._arrays.verify(offsets), self._arrays.verify(data)
+
+    def __len__(self) -> int:
+        return len(self._arrays[f"{self._name}.offsets"]) - 1
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[str]: ...
+    def __getitem__(self, place: int | slice) -> str | Sequence[str]:
+        if isinstance(place, slice):
+            return self.all()[place]
+        return unpack_string(*self._parts(), range(len(self))[place])
+
+    def all(self) -> list[str]:
+        return unpack_strings(*self._parts())
+
+
+def save(path: Name, parts: Sequence[Part]) -> None:
+    """Write all parts into one file."""
+    arrays: dict[str, Any] = {}
+    described = []
+    lazy: list[str] = []
+    for number, part in enumerate(parts):
+        for name, array in _named(part.segment).items():
+            arrays[f"{number}.{name}"] = array
+        described.append(_describe(part, f"{number}", arrays, lazy))
+    meta = {"kind": KIND, "language": LANGUAGE, "parts": described, "lazy": lazy}
+    write(path, meta, arrays)
+
+
+def _named(segment: Segment) -> dict[str, Any]:
+    tree = {f"tree.{name}": array for name, array in segment.tree._asdict().items()}
+    return tree | {f"atoms.{name}": array for name, array in segment.atoms._asdict().items()}
+
+
+def _describe(part: Part, prefix: str, arrays: dict[str, Any], lazy: list[str]) -> dict[str, Any]:
+    details = part.details
+    texts = [rule if isinstance(rule, str) else str(parse(rule)) for rule in details.rules]
+    numbers = details.ids.dtype == np.int64
+    packed = {"rules": texts}
+    if numbers:
+        arrays[f"{prefix}.ids"] = details.ids
+    else:
+        packed["ids"] = [str(rule_id) for rule_id in details.ids.tolist()]
+    for name, strings in packed.items():
+        offsets, data = pack_strings(strings)
+        arrays[f"{prefix}.{name}.offsets"], arrays[f"{prefix}.{name}.data"] = offsets, data
+        lazy += [f"{prefix}.{name}.offsets", f"{prefix}.{name}.data"]
+    if details.priority is not None:
+        arrays[f"{prefix}.priority"] = details.priority
+    if len(part.alive):
+        arrays[f"{prefix}.alive"] = part.alive
+    integers = not numbers and any(isinstance(rule_id, int) for rule_id in details.ids[:1])
+    return {
+        "rules": part.segment.rules,
+        "slots": [_slot_to_json(slot) for slot in part.segment.slots],
+        "opaque": [str(node) for node in part.segment.opaque],
+        "tags": {str(ordinal): sorted(tags) for ordinal, tags in details.tags.items()},
+        "integers": bool(integers),
+    }
+
+
+def load(path: Name, context: Context, check: bool = True) -> list[Part]:
+    """The parts of a file; an IndexFileError where it cannot be used."""
+    meta, arrays = read(path, check=check)
+    if not isinstance(meta, dict) or meta.get("kind") != KIND:
+        raise IndexFileError("holds no rules", path)
+    if meta.get("language", 0) > LANGUAGE:
+        raise IndexFileError("was made by a newer matchwood: its rule language is newer", path)
+    try:
+        return [
+            _part(described, f"{number}", arrays, context, check)
+            for number, described in enumerate(meta["parts"])
+        ]
+    except IndexFileError as error:
+        raise IndexFileError(error.problem, path) from None
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, RuleError) as error:
+        raise IndexFileError(f"is not as matchwood writes files: {error}", path) from error
+
+
+def _part(
+    described: Mapping[str, Any], prefix: str, arrays: Arrays, context: Context, check: bool
+) -> Part:
+    slots = [_slot_from_json(slot) for slot in described["slots"]]
+    tree = Arranged(*(arrays[f"{prefix}.tree.{name}"] for name in Arranged._fields))
+    atoms = AtomArrays(*(arrays[f"{prefix}.atoms.{name}"] for name in AtomArrays._fields))
+    opaque = [parse(text) for text in described["opaque"]]
+    rules = int(described["rules"])
+    segment = Segment(slots, atoms, opaque, tree, rules)
+    if check:
+        from matchwood.index.validate import validate
+
+        validate(tree, atoms, segment.codes, rules, len(opaque))
+    texts = Packed(arrays, f"{prefix}.rules")
+    ids: Any = arrays.get(f"{prefix}.ids")
+    if ids is None:
+        ids = Packed(arrays, f"{prefix}.ids")
+    priority = arrays.get(f"{prefix}.priority")
+    tags = {int(ordinal): frozenset(tags) for ordinal, tags in described["tags"].items()}
+    for name, found in (("rules", len(texts)), ("ids", len(ids))):
+        if found != rules:
+            raise IndexFileError(f"has {found} {name} for {rules} rules")
+    columns = Columns(ids, texts, tags, priority, bool(described["integers"]))
+    alive = arrays.get(f"{prefix}.alive")
+    alive = np.empty(0, np.uint8) if alive is None else np.array(alive, np.uint8)
+    if len(alive) not in (0, rules):
+        raise IndexFileError(f"says of {len(alive)} rules whether they are there, of {rules}")
+    return Part(segment, columns, context, alive=alive)
+
+
+def _slot_to_json(slot: Slot) -> dict[str, Any]:
+    constants = {
+        str(family): [_constant_to_json(value) for value in values]
+        for family, values in slot.constants.items()
+    }
+    return {"attribute": slot.attribute, "time": slot.time, "constants": constants}
+
+
+def _constant_to_json(value: Literal) -> Any:
+    if isinstance(value, Time):
+        return value.ns
+    return {"decimal": str(value)} if isinstance(value, Decimal) else value
+
+
+def _slot_from_json(slot: Mapping[str, Any]) -> Slot:
+    made = Slot(str(slot["attribute"]), bool(slot["time"]))
+    for name, values in slot["constants"].items():
+        family = Family(name)
+        constants = [_constant_from_json(family, value) for value in values]
+        if any(not a < b for a, b in zip(constants, constants[1:], strict=False)):
+            raise IndexFileError(f"has constants of {made.attribute!r} out of order")
+        made.constants[family] = constants
+    made.seal()
+    return made
+
+
+def _constant_from_json(family: Family, value: Any) -> Any:
+    if isinstance(value, dict):
+        value = Decimal(value["decimal"])
+    wanted = {Family.STRING: str, Family.BOOLEAN: bool, Family.TIME: int}.get(family)
+    if family is Family.NUMBER:
+        if isinstance(value, bool) or not isinstance(value, int | Decimal):
+            raise IndexFileError("has a constant of the wrong family")
+    elif type(value) is not wanted:
+        raise IndexFileError("has a constant of the wrong family")
+    return Time(value) if family is Family.TIME else value
