@@ -137,13 +137,14 @@ def _estimate(operator, start, operands, first, probability):
     for node in range(count):
         highest = 1
         product = 1.0
-        best = 2.0
+        best = np.inf
         for i in range(start[node], start[node + 1]):
             ref = operands[i]
             p = probability[ref] if ref < first else chance[ref - first]
             if ref >= first:
                 highest = max(highest, level[ref - first])
-            product *= p if operator[node] == AND else 1.0 - p
+            certain = min(p, 1.0)  # a lazy atom counts for more, so that nothing waits for it
+            product *= certain if operator[node] == AND else 1.0 - certain
             # where chances are alike, a literal is cheaper to be woken by than a node
             if p + (0.0 if ref < first else 1e-4) < best:
                 best = p + (0.0 if ref < first else 1e-4)

@@ -41,15 +41,16 @@ class _Working:
         nodes, groups = segment.nodes, len(segment.tree.group_start) - 1
         sources = len(segment.tree.stab_push) + len(segment.tree.asked) + len(segment.opaque)
         depth = len(segment.tree.levels) + 2
+        waking = 2 * nodes if segment.lazy else nodes  # a record that waits may be woken as well
         self.scratch = Scratch(
             np.zeros(max(1, len(segment.slots)), np.int32),
             np.zeros(nodes, np.uint8),
             np.zeros(groups + 1, np.uint8),
             np.zeros(len(segment.opaque), np.uint8),
-            np.empty(nodes + sources + _or_entries(segment) + 1, np.int32),
+            np.empty(waking + sources + _or_entries(segment) + 1, np.int32),
             np.empty(3 * depth, np.int64),
             np.empty(groups + 1, np.int32),
-            np.empty(nodes + 1, np.int32),
+            np.empty(waking + 1, np.int32),
             np.zeros(5, np.int64),
         )
         self.rules = np.empty(segment.rules, np.int32)
@@ -158,7 +159,7 @@ class SegmentMatcher:
             for number in asked.tolist():
                 truth = self.truth(self.segment.opaque[number], seen)
                 scratch.opaque[number] = epoch * 4 + _STATE[truth]
-            waiting = scratch.wait[: scratch.counts[1]].copy()
+            waiting = np.unique(scratch.wait[: scratch.counts[1]])
             scratch.counts[4] = 1
             match_one(self.index, scratch, *arguments, _NONE, waiting, epoch)
 
