@@ -24,8 +24,8 @@ from matchwood.language.events import Event
 from matchwood.language.explanation import Explanation, explain
 from matchwood.language.text import parse
 from matchwood.language.tree import Node
-from matchwood.match import stored
 from matchwood.language.values import is_text
+from matchwood.match import stored
 from matchwood.match.parts import EMPTY, Columns, Details, Part, Pending, Snapshot, check_calls
 from matchwood.match.results import Matches, Near, Stats, nearest
 

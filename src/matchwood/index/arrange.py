@@ -20,12 +20,11 @@ from matchwood.index.program import AND, OR
 
 # A record is a header word and its operands: `inline` words, then `rest` references.
 #   header: used << 63 | node << 32 | operator << 31 | access << 29 | inline << 14 | rest
-#           used: another node asks for this one; access: words of an inline access operand
+#           used: another node asks for this one; access: whether the access operand is inline
 #   inline: slot << 45 | negated << 44 | low << 22 | high, true where low <= code of slot <= high;
-#           with the sign bit set only then possibly true, and the next word is the literal to test
-#   rest:   an opaque literal (2 * atom + negated), or `first` + where a node's record starts
-# A literal to test and a reference fill the lower half of their word; the upper half is where a
-# batch keeps the mask: a row of literal masks, or a number among the used nodes.
+#           of a literal of several intervals 1 << 63 | slot << 45 | row, see `masked`
+#   rest:   row << 32 | opaque literal (2 * atom + negated), or
+#           number among the used nodes << 32 | `first` + where a node's record starts
 # The access operand of an `and` comes first: inline, or else first of the rest.
 SLOT_SHIFT = 45
 NEGATED_SHIFT = 44
@@ -46,9 +45,9 @@ class Arranged(NamedTuple):
     """What a segment holds beside its atoms; every array is read only by kernels."""
 
     records: Longs
-    record_at: Ints  # where the record of each node starts
+    used: Ints  # one number: how many nodes another node asks for
     masked: Ints  # the literals whose masks a batch computes beforehand, in order
-    masked_row: Ints  # and where it keeps each: in the order of their first use
+    masked_row: Ints  # and the row where it keeps each: in the order of their first use
     levels: Ints  # first node of each level from 2 on; literals are level 1
     group_of: Ints  # the group of rules whose root a node is, or -1
     push_at: Ints  # where the push list of a node starts, -1 where it has none
@@ -58,7 +57,7 @@ class Arranged(NamedTuple):
     tree_start: Ints  # entries of tree node i: stabs[tree_start[i]:tree_start[i + 1]]
     stab_bound: Ints  # bound of an entry: low codes upward, then high codes downward
     stab_push: Ints  # push list of an entry
-    stab_literal: Ints  # literal of an entry; -1 where an entry before it has the same
+    literal_push: Ints  # push list of each literal, -1 for none
     asked: Ints  # literals with a push list that no interval finds: opaque or negated opaque
     asked_push: Ints
     literal_group: Longs  # (literal, group) of rules that are one predicate, for batches
@@ -95,7 +94,7 @@ def arrange(
         atoms.slot, atoms.family_low, atoms.family_high, atoms.start, atoms.low, atoms.high,
         atoms.opaque, probability, chance, codes,
     )  # fmt: skip
-    records, record_at, masked, masked_row = parts
+    records, record_at, used, masked, masked_row = parts
     new_start, new_operands = _renumbered(
         shared.start, shared.operands, shared.first, inverse, number
     )
@@ -108,7 +107,7 @@ def arrange(
     top = int(level.max()) if count else 1
     levels = np.searchsorted(level[inverse], np.arange(2, top + 2)).astype(np.int32)
     arranged = Arranged(
-        records, record_at, masked, masked_row, levels, group_of, push_at, pushes, *trees,
+        records, used, masked, masked_row, levels, group_of, push_at, pushes, *trees,
         literal_group, group_start, np.array(always, np.int32),
     )  # fmt: skip
     return arranged, order
@@ -192,28 +191,29 @@ def _renumbered(start, operands, first, inverse, number):
 
 @compiled
 def _inline(ref, slot, family_low, family_high, iv_start, iv_low, iv_high, opaque, codes):
-    """The word of a literal: below 0 (sign bit) where it is only a first test; 0 for none."""
+    """The word of a literal; below 0 (sign bit) for several intervals, less its row; 0 for none."""
     atom = ref >> 1
     where = np.int64(slot[atom])
     count = iv_start[atom + 1] - iv_start[atom]
     if opaque[atom] >= 0 or codes[where] > CODE_MASK or where >= MAX_SLOTS:
         return np.int64(0)
     negated = np.int64(ref & 1)
-    exact = np.int64(0)
+    several = (np.int64(-1) << 63) | (where << SLOT_SHIFT)
     low, high = np.int64(1), np.int64(0)
+    if count > 1:
+        return several
     if count > 0:
-        low, high = np.int64(iv_low[iv_start[atom]]), np.int64(iv_high[iv_start[atom + 1] - 1])
-        if count > 1:
-            exact = np.int64(-1) << 63
+        low, high = np.int64(iv_low[iv_start[atom]]), np.int64(iv_high[iv_start[atom]])
     if negated:
-        if count == 1 and low == family_low[atom]:
+        if count == 0:
+            low, high = np.int64(family_low[atom]), np.int64(family_high[atom])
+        elif low == family_low[atom]:
             low, high = high + 1, np.int64(family_high[atom])
-        elif count == 1 and high == family_high[atom]:
+        elif high == family_high[atom]:
             low, high = np.int64(family_low[atom]), low - 1
         else:
-            low, high = np.int64(family_low[atom]), np.int64(family_high[atom])
-            exact = np.int64(-1) << 63 if count > 0 else np.int64(0)
-    return exact | (where << SLOT_SHIFT) | (negated << NEGATED_SHIFT) | (low << LOW_SHIFT) | high
+            return several
+    return (where << SLOT_SHIFT) | (negated << NEGATED_SHIFT) | (low << LOW_SHIFT) | high
 
 
 @compiled
@@ -222,7 +222,7 @@ def _records(
     slot, family_low, family_high, iv_start, iv_low, iv_high, opaque, probability, chance, codes,
 ):  # fmt: skip
     count = len(operator)
-    records = np.empty(2 * start[count] + count, np.int64)
+    records = np.empty(start[count] + count, np.int64)
     record_at = np.empty(count, np.int32)
     used = np.zeros(count, np.int32)
     for i in range(start[count]):
@@ -276,7 +276,7 @@ def _records(
         record_at[node] = at
         header = at
         at += 1
-        access_words = 0
+        inline_access = 0
         for j in range(size):
             ref = refs[by[j]]
             if ref < first:
@@ -284,16 +284,15 @@ def _records(
                     ref, slot, family_low, family_high, iv_start, iv_low, iv_high, opaque, codes
                 )
                 if word != 0:
-                    records[at] = word
-                    at += 1
                     if word < 0:
                         if row[ref] < 0:
                             row[ref] = next_row
                             next_row += 1
-                        records[at] = (row[ref] << 32) | ref
-                        at += 1
+                        word |= row[ref]
+                    records[at] = word
+                    at += 1
                     if j == 0:
-                        access_words = at - header - 1
+                        inline_access = 1
         inline = at - header - 1
         for j in range(size):
             ref = refs[by[j]]
@@ -319,7 +318,7 @@ def _records(
         records[header] = (
             (np.int64(node) << 32)
             | (np.int64(1 if is_and else 0) << 31)
-            | (np.int64(access_words) << ACCESS_SHIFT)
+            | (np.int64(inline_access) << ACCESS_SHIFT)
             | (np.int64(inline) << INLINE_SHIFT)
             | np.int64(at - header - 1 - inline)
         )
@@ -328,7 +327,7 @@ def _records(
             records[record_at[node]] |= np.int64(-1) << 63
     for i in range(len(masked)):
         masked_row[i] = row[masked[i]]
-    return records[:at].copy(), record_at, masked, masked_row
+    return records[:at].copy(), record_at, np.array([seen], np.int32), masked, masked_row
 
 
 @compiled
@@ -476,15 +475,13 @@ def _trees(
     )
     start = np.r_[0, np.cumsum(counts)].astype(np.int32)
     entries = literals[order].astype(np.int32)
-    named = np.full(len(entries), -1, np.int32)
-    named[np.unique(entries, return_index=True)[1]] = np.unique(entries)
     return (
         tree_at[:-1].astype(np.int32),
         size.astype(np.int32),
         start,
         bound[order].astype(np.int32),
         literal_push[entries].astype(np.int32),
-        named,
+        literal_push,
         asked,
         literal_push[asked].astype(np.int32),
     )

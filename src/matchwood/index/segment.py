@@ -56,7 +56,7 @@ class Segment:
 
     @property
     def nodes(self) -> int:
-        return len(self.tree.record_at)
+        return len(self.tree.group_of)
 
     @property
     def bytes(self) -> int:

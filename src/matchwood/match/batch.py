@@ -61,7 +61,8 @@ class BatchMatcher:
         tree = segment.tree
         arrays = (
             tree.records, tree.masked, tree.masked_row, tree.group_of, tree.group_start,
-            tree.literal_group, tree.always, matcher.index.atom_row, segment.atoms.low, segment.atoms.high,
+            tree.literal_group, tree.always, matcher.index.atom_row, segment.atoms.low,
+            segment.atoms.high,
             family_ends(segment) if segment.slots else np.zeros(4, np.int32),
             np.array([segment.first], np.int64),
         )  # fmt: skip
@@ -69,11 +70,10 @@ class BatchMatcher:
         codes = segment.codes if len(segment.codes) else np.full(1, 2, np.int32)
         self.codes_of = read_only(codes)
         self.row_of_code = read_only(np.r_[0, np.cumsum(codes.astype(np.int64) + 1)])
-        headers = tree.records[tree.record_at]
-        self.used = int((headers < 0).sum())
+        self.used = int(tree.used[0])
         self._free: list[Masks] = []
-        self._each = 2e-4 if len(headers) > 10_000 else 2e-5  # seconds, measured as we go
-        self._sweep = 1e-4 + 4e-7 * len(headers)
+        self._each = 2e-4 if segment.nodes > 10_000 else 2e-5  # seconds, measured as we go
+        self._sweep = 1e-4 + 4e-7 * segment.nodes
 
     @property
     def scratch_bytes(self) -> int:

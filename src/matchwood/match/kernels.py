@@ -27,6 +27,7 @@ REST_MASK = (1 << 14) - 1
 SLOT_MASK = (1 << 18) - 1
 NODE_MASK = (1 << 31) - 1
 REF_MASK = (1 << 32) - 1
+OTHER = 1  # the code of what is there, but of no family
 _AHEAD = 8  # push lists between asking for their records and reading them
 
 FALSE_SEEN, TRUE_SEEN, PUSHED, UNDEFINED_SEEN = 0, 1, 2, 3
@@ -50,7 +51,9 @@ class Index(NamedTuple):
     tree_start: NDArray[np.int32]
     stab_bound: NDArray[np.int32]
     stab_push: NDArray[np.int32]
-    stab_literal: NDArray[np.int32]
+    literal_push: NDArray[np.int32]
+    first_atom: NDArray[np.int32]  # of each slot: atoms are in order of slots
+    row_literal: NDArray[np.int32]  # the literal of a row, see `masked`
     asked: NDArray[np.int32]
     asked_push: NDArray[np.int32]
     opaque_push: NDArray[np.int32]  # push list of an opaque atom, positive
@@ -183,21 +186,14 @@ def _pull(record, ix, sc, list_start, list_codes, epoch):
                 k += 1
                 code = sc.codes[(word >> SLOT_SHIFT) & SLOT_MASK]
                 truth = NO
-                if code < 0:
-                    if word < 0:
-                        truth = _literal(
-                            ix.records[k] & REF_MASK, ix, sc, list_start, list_codes, epoch
-                        )
-                    else:
-                        truth = _list_word(word, ix, -1 - code, list_start, list_codes)
+                if word < 0:
+                    if code < 0 or code > OTHER:
+                        ref = ix.row_literal[word & REF_MASK]
+                        truth = _literal(ref, ix, sc, list_start, list_codes, epoch)
+                elif code < 0:
+                    truth = _list_word(word, ix, -1 - code, list_start, list_codes)
                 elif (word >> LOW_SHIFT) & CODE_MASK <= code <= word & CODE_MASK:
                     truth = YES
-                    if word < 0:
-                        truth = _literal(
-                            ix.records[k] & REF_MASK, ix, sc, list_start, list_codes, epoch
-                        )
-                if word < 0:
-                    k += 1
                 if truth == decisive:
                     result = decisive
                     break
@@ -237,7 +233,7 @@ def _and_holds(at, header, ix, sc, list_start, list_codes, epoch):
     codes = sc.codes
     inline = (header >> INLINE_SHIFT) & INLINE_MASK
     rest = header & REST_MASK
-    skip = (header >> ACCESS_SHIFT) & 3
+    skip = (header >> ACCESS_SHIFT) & 1
     asks = at + 1 + inline + (skip == 0)
     if asks < at + 1 + inline + rest:
         prefetch(records, max((records[asks] & REF_MASK) - ix.first[0], 0))
@@ -246,19 +242,15 @@ def _and_holds(at, header, ix, sc, list_start, list_codes, epoch):
         word = records[k]
         k += 1
         code = codes[(word >> SLOT_SHIFT) & SLOT_MASK]
-        if (word >> LOW_SHIFT) & CODE_MASK <= code <= word & CODE_MASK:
-            if word < 0:
-                if _literal(records[k] & REF_MASK, ix, sc, list_start, list_codes, epoch) == NO:
-                    return NO
-                k += 1
-        elif code >= 0:
-            return NO
-        elif word < 0:
-            if _literal(records[k] & REF_MASK, ix, sc, list_start, list_codes, epoch) == NO:
+        if word < 0:
+            if 0 <= code <= OTHER:
                 return NO
-            k += 1
-        elif _list_word(word, ix, -1 - code, list_start, list_codes) == NO:
-            return NO
+            ref = ix.row_literal[word & REF_MASK]
+            if _literal(ref, ix, sc, list_start, list_codes, epoch) == NO:
+                return NO
+        elif not (word >> LOW_SHIFT) & CODE_MASK <= code <= word & CODE_MASK:
+            if code >= 0 or _list_word(word, ix, -1 - code, list_start, list_codes) == NO:
+                return NO
     unknown = NO
     first = ix.first[0]
     for k in range(at + 1 + inline + (skip == 0), at + 1 + inline + rest):
@@ -416,12 +408,11 @@ def _stab_lists(ix, sc, slots, list_start, list_codes, epoch, top):
         code = sc.codes[slot]
         if code >= 0:
             continue
-        at, size = ix.tree_at[slot], ix.tree_size[slot]
-        for i in range(ix.tree_start[at], ix.tree_start[at + 2 * size]):
-            ref = ix.stab_literal[i]
-            if ref >= 0 and _literal(ref, ix, sc, list_start, list_codes, epoch) == YES:
-                sc.queue[top] = ix.stab_push[i]
-                top += 1
+        for ref in range(2 * ix.first_atom[slot], 2 * ix.first_atom[slot + 1]):
+            if ix.literal_push[ref] >= 0 and ix.atom_row[ref >> 1, OPAQUE] < 0:
+                if _literal(ref, ix, sc, list_start, list_codes, epoch) == YES:
+                    sc.queue[top] = ix.literal_push[ref]
+                    top += 1
     return top
 
 

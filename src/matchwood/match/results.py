@@ -149,7 +149,7 @@ class Stats:
         segments = [part.segment for part in snapshot.parts]
         predicates = sum(len(s.atoms.slot) for s in segments)
         nodes = sum(s.nodes for s in segments)
-        uses = sum(_uses(s.tree.records, s.tree.record_at) for s in segments) + rules
+        uses = sum(len(s.tree.records) - s.nodes for s in segments) + rules
         size = sum(s.bytes for s in segments)
         attributes = {slot.attribute for s in segments for slot in s.slots}
         return cls(
@@ -174,7 +174,3 @@ class Stats:
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(str(self))}</pre>"
-
-
-def _uses(records: NDArray[np.int64], record_at: Ints) -> int:
-    return len(records) - len(record_at)

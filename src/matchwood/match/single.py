@@ -191,6 +191,9 @@ def index_of(segment: Segment) -> Index:
     tests = positive & (atoms.kind[tree.asked >> 1] == VALUE_TEST)
     opaque_push[number[tests]] = tree.asked_push[tests]
     asked, asked_push = tree.asked[~tests], tree.asked_push[~tests]
+    first_atom = np.searchsorted(atoms.slot, np.arange(len(segment.slots) + 1)).astype(np.int32)
+    row_literal = np.empty(max(1, len(tree.masked)), np.int32)
+    row_literal[tree.masked_row] = tree.masked
     null = np.array(
         [
             slot
@@ -201,7 +204,8 @@ def index_of(segment: Segment) -> Index:
     )
     arrays = (
         tree.records, tree.push_at, tree.pushes, tree.tree_at, tree.tree_size,
-        tree.tree_start, tree.stab_bound, tree.stab_push, tree.stab_literal, asked, asked_push,
+        tree.tree_start, tree.stab_bound, tree.stab_push, tree.literal_push, first_atom,
+        row_literal, asked, asked_push,
         opaque_push, null, atom_rows(segment), atoms.low, atoms.high, family_ends(segment),
         np.array([segment.first], np.int64),
     )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from itertools import pairwise
 from typing import Any, overload
 
 import numpy as np
@@ -105,7 +106,7 @@ def _describe(part: Part, prefix: str, arrays: dict[str, Any], lazy: list[str]) 
 def load(path: Name, context: Context, check: bool = True) -> list[Part]:
     """The parts of a file; an IndexFileError where it cannot be used."""
     meta, arrays = read(path, check=check)
-    if not isinstance(meta, dict) or meta.get("kind") != KIND:
+    if meta.get("kind") != KIND:
         raise IndexFileError("holds no rules", path)
     if meta.get("language", 0) > LANGUAGE:
         raise IndexFileError("was made by a newer matchwood: its rule language is newer", path)
@@ -169,7 +170,7 @@ def _slot_from_json(slot: Mapping[str, Any]) -> Slot:
     for name, values in slot["constants"].items():
         family = Family(name)
         constants = [_constant_from_json(family, value) for value in values]
-        if any(not a < b for a, b in zip(constants, constants[1:], strict=False)):
+        if any(not a < b for a, b in pairwise(constants)):
             raise IndexFileError(f"has constants of {made.attribute!r} out of order")
         made.constants[family] = constants
     made.seal()

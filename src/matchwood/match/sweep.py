@@ -337,8 +337,7 @@ def _prefetch_record(at, records, first, bt, masks):
     k = at + 1
     while k < inline_end:
         if records[k] < 0:
-            k += 1
-            place = WORDS * (records[k] >> 32)
+            place = WORDS * (records[k] & REF_MASK)
             prefetch(bt.literals, place)
             prefetch(bt.literals, place + 8)
         k += 1
@@ -381,32 +380,25 @@ def sweep(tree, bt, keep, masks, nonzero, out_event, out_rule, place):
         while k < end:
             word = records[k]
             k += 1
-            if k <= inline_end:
+            if k <= inline_end and word < 0:
+                mask = _load(bt.literals, WORDS * (word & REF_MASK))
+            elif k <= inline_end:
                 slot = (word >> SLOT_SHIFT) & SLOT_MASK
-                code_at = bt.row_of_code[slot]
-                a = np.int64(bt.row[code_at + ((word >> LOW_SHIFT) & CODE_MASK)])
-                b = np.int64(bt.row[code_at + (word & CODE_MASK) + 1])
+                low, high = (word >> LOW_SHIFT) & CODE_MASK, word & CODE_MASK
                 if lists and bt.list_mask[slot] >= 0:
-                    if word < 0:
-                        mask = _load(bt.literals, WORDS * (records[k] >> 32))
-                        k += 1
-                    elif (word >> NEGATED_SHIFT) & 1:
+                    if (word >> NEGATED_SHIFT) & 1:
                         mask = _list_word(word, tree, bt)
                     else:
-                        mask = _interval(
-                            slot, (word >> LOW_SHIFT) & CODE_MASK, word & CODE_MASK, bt
-                        )
-                elif a >= b:
-                    if is_and:
-                        acc = _NONE
-                        break
-                    if word < 0:
-                        k += 1
-                    continue
-                elif word < 0:
-                    mask = _load(bt.literals, WORDS * (records[k] >> 32))
-                    k += 1
+                        mask = _interval(slot, low, high, bt)
                 else:
+                    code_at = bt.row_of_code[slot]
+                    a = np.int64(bt.row[code_at + low])
+                    b = np.int64(bt.row[code_at + high + 1])
+                    if a >= b:
+                        if is_and:
+                            acc = _NONE
+                            break
+                        continue
                     mask = _xor(_load(bt.rows, a), _load(bt.rows, b))
             elif word & REF_MASK < first:
                 mask = _load(bt.literals, WORDS * (word >> 32))
