@@ -16,6 +16,7 @@ from typing import Any
 
 import numba
 import numba.extending
+import numpy as np
 from numba.core.caching import FunctionCache
 
 config: Any = numba.config  # its settings are made at run time
@@ -70,6 +71,8 @@ class _Cache(FunctionCache):
 
 def compiled(function: Callable[..., Any]) -> Any:
     """Compile a kernel that releases the GIL; keep it on disk where that is possible."""
+    if numba.config.DISABLE_JIT:
+        return np.errstate(over="ignore")(function)  # integers wrap around, as compiled ones do
     kernel = numba.njit(nogil=True)(function)
     if _directory is not None and hasattr(kernel, "_cache"):
         kernel._cache = _Cache(function)  # type: ignore[no-untyped-call]

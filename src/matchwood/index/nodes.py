@@ -71,7 +71,7 @@ def share(program: Ints, rule_start: Longs, atoms: int) -> Shared:
 
 
 def _power_of_two(size: int) -> int:
-    return 1 << max(4, (size - 1).bit_length())
+    return 1 << max(4, (int(size) - 1).bit_length())
 
 
 @compiled
