@@ -142,6 +142,8 @@ def _pairs(
     snapshot: Snapshot, ids: Ids, piece: Slice, wanted: frozenset[str] | None, truth: Truth
 ) -> Iterator[tuple[Ints, Ints]]:
     """(event, place of the rule in the dictionary) of all matches of a slice."""
+    if piece.events == 0:
+        return
     for part, base in zip(snapshot.parts, ids.base, strict=True):
         codes = piece.part_codes(part)
         for numbers, ordinals in part.batch.pairs(codes, part.keep(wanted), piece.row):
