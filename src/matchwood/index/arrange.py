@@ -22,7 +22,7 @@ from matchwood.index.program import AND, OR
 #   header: used << 63 | node << 32 | operator << 31 | access << 29 | inline << 14 | rest
 #           used: another node asks for this one; access: whether the access operand is inline
 #   inline: slot << 45 | negated << 44 | low << 22 | high, true where low <= code of slot <= high;
-#           of a literal of several intervals 1 << 63 | slot << 45 | row, see `masked`
+#           of a literal of several intervals 1 << 63 | slot << 45 | row, see `row_literal`
 #   rest:   row << 32 | opaque literal (2 * atom + negated), or
 #           number among the used nodes << 32 | `first` + where a node's record starts
 # The access operand of an `and` comes first: inline, or else first of the rest.
@@ -34,6 +34,10 @@ ACCESS_SHIFT = 29
 INLINE_SHIFT = 14
 INLINE_MASK = (1 << 15) - 1
 REST_MASK = (1 << 14) - 1
+# PUSHES. A push list is [node or -1, counts, (record, count)…, `or` lists…, groups…], what follows
+# when its source is true: records of `and`s to check, push lists of `or`s, groups of rules to
+# emit. Counts are ranges << 21 | ors << 11 | emits, or -1 and the three in words of their own. A
+# list of one group is not written out: in its place stands -2 - group.
 MAX_SLOTS = 1 << 18  # slots that an inline word can name
 MAX_OPERANDS = 16_000
 
@@ -46,12 +50,11 @@ class Arranged(NamedTuple):
 
     records: Longs
     used: Ints  # one number: how many nodes another node asks for
-    masked: Ints  # the literals whose masks a batch computes beforehand, in order
-    masked_row: Ints  # and the row where it keeps each: in the order of their first use
+    row_literal: Ints  # the literal of each row of masks that a batch computes beforehand
     levels: Ints  # first node of each level from 2 on; literals are level 1
     group_of: Ints  # the group of rules whose root a node is, or -1
-    push_at: Ints  # where the push list of a node starts, -1 where it has none
-    pushes: Ints  # [node or -1, ranges, ors, emits, (record, count)…, lists of `or`s…, groups…]
+    push_at: Ints  # where the push list of a node starts, -1 for none; see PUSHES
+    pushes: Ints
     tree_at: Ints  # first tree node of each slot
     tree_size: Ints  # leaves of each slot's tree, a power of two
     tree_start: Ints  # entries of tree node i: stabs[tree_start[i]:tree_start[i + 1]]
@@ -94,7 +97,7 @@ def arrange(
         atoms.slot, atoms.family_low, atoms.family_high, atoms.start, atoms.low, atoms.high,
         atoms.opaque, probability, chance, codes,
     )  # fmt: skip
-    records, record_at, used, masked, masked_row = parts
+    records, record_at, used, row_literal = parts
     new_start, new_operands = _renumbered(
         shared.start, shared.operands, shared.first, inverse, number
     )
@@ -107,7 +110,7 @@ def arrange(
     top = int(level.max()) if count else 1
     levels = np.searchsorted(level[inverse], np.arange(2, top + 2)).astype(np.int32)
     arranged = Arranged(
-        records, used, masked, masked_row, levels, group_of, push_at, pushes, *trees,
+        records, used, row_literal, levels, group_of, push_at, pushes, *trees,
         literal_group, group_start, np.array(always, np.int32),
     )  # fmt: skip
     return arranged, order
@@ -242,11 +245,13 @@ def _records(
             )
             if word <= 0:
                 row[ref] = 0
-    masked = np.flatnonzero(row == 0).astype(np.int32)
-    masked_row = np.empty(len(masked), np.int32)
-    next_row = 0
-    for i in range(len(masked)):
-        row[masked[i]] = -2
+    rows = 0
+    for ref in range(first):
+        if row[ref] == 0:
+            row[ref] = -1
+            rows += 1
+    row_literal = np.empty(rows, np.int32)
+    next_row = 0  # rows are numbered in the order of their first use
     widest = 0
     for node in range(count):
         widest = max(widest, start[node + 1] - start[node])
@@ -287,6 +292,7 @@ def _records(
                     if word < 0:
                         if row[ref] < 0:
                             row[ref] = next_row
+                            row_literal[next_row] = ref
                             next_row += 1
                         word |= row[ref]
                     records[at] = word
@@ -312,6 +318,7 @@ def _records(
                 else:
                     if row[ref] < 0:
                         row[ref] = next_row
+                        row_literal[next_row] = ref
                         next_row += 1
                     records[at] = (row[ref] << 32) | ref
                 at += 1
@@ -325,9 +332,7 @@ def _records(
     for node in range(count):
         if used[node]:
             records[record_at[node]] |= np.int64(-1) << 63
-    for i in range(len(masked)):
-        masked_row[i] = row[masked[i]]
-    return records[:at].copy(), record_at, np.array([seen], np.int32), masked, masked_row
+    return records[:at].copy(), record_at, np.array([seen], np.int32), row_literal
 
 
 @compiled
@@ -356,9 +361,22 @@ def _mark(operator, start, operands, first, access, group_of):
 
 
 @compiled
+def _begin(source, sizes, at):
+    """Where the entries of a list begin."""
+    if sizes[source, 0] < 1 << 10 and sizes[source, 1] < 1 << 10 and sizes[source, 2] < 1 << 11:
+        return at[source] + 2
+    return at[source] + 5
+
+
+@compiled
+def _emit_place(source, sizes, at):
+    return _begin(source, sizes, at) + 2 * sizes[source, 0] + sizes[source, 1]
+
+
+@compiled
 def _fill_pushes(
     role, operator, start, operands, first, access, group_of, record_at, literal_group, total,
-    sizes, pushes, at,
+    sizes, pushes, at, only,
 ):  # fmt: skip
     """Counts into `sizes` (ranges, ors, emits a source), or, given places, writes the lists."""
     count = len(operator)
@@ -376,7 +394,7 @@ def _fill_pushes(
                     pushes[previous_at[source] + 1] += 1
             else:
                 if writing:
-                    place = at[source] + 4 + 2 * cursor[source, 0]
+                    place = _begin(source, sizes, at) + 2 * cursor[source, 0]
                     pushes[place] = record_at[node]
                     pushes[place + 1] = 1
                     previous_at[source] = place
@@ -387,26 +405,26 @@ def _fill_pushes(
             source = operands[i]
             if role[node] == 2:
                 if writing:
-                    place = at[source] + 4 + 2 * sizes[source, 0] + cursor[source, 1]
+                    place = _begin(source, sizes, at) + 2 * sizes[source, 0] + cursor[source, 1]
                     pushes[place] = at[first + node]
                 cursor[source, 1] += 1
             else:
-                if writing:
-                    place = at[source] + 4 + 2 * sizes[source, 0] + sizes[source, 1]
-                    pushes[place + cursor[source, 2]] = group_of[node]
+                if writing and at[source] >= 0:
+                    pushes[_emit_place(source, sizes, at) + cursor[source, 2]] = group_of[node]
+                only[source] = group_of[node]
                 cursor[source, 2] += 1
     for node in range(count):
         if role[node] == 2 and group_of[node] >= 0:
             source = first + node
-            if writing:
-                place = at[source] + 4 + 2 * sizes[source, 0] + sizes[source, 1]
-                pushes[place + cursor[source, 2]] = group_of[node]
+            if writing and at[source] >= 0:
+                pushes[_emit_place(source, sizes, at) + cursor[source, 2]] = group_of[node]
+            only[source] = group_of[node]
             cursor[source, 2] += 1
     for i in range(len(literal_group)):
         source = literal_group[i, 0]
-        if writing:
-            place = at[source] + 4 + 2 * sizes[source, 0] + sizes[source, 1]
-            pushes[place + cursor[source, 2]] = literal_group[i, 1]
+        if writing and at[source] >= 0:
+            pushes[_emit_place(source, sizes, at) + cursor[source, 2]] = literal_group[i, 1]
+        only[source] = literal_group[i, 1]
         cursor[source, 2] += 1
 
 
@@ -426,19 +444,28 @@ def _pushes(
     role = _mark(operator, start, operands, first, access, group_of)
     total = max(first, literals) + len(operator)
     sizes = np.zeros((total, 3), np.int32)
+    only = np.full(total, -1, np.int32)  # the last group that a source emits
     shape = (role, operator, start, operands, first, access, group_of, record_at, literal_group)
-    _fill_pushes(*shape, total, sizes, np.empty(0, np.int32), np.empty(0, np.int32))
+    none = np.empty(0, np.int32)
+    _fill_pushes(*shape, total, sizes, none, none, only)
     lengths = 2 * sizes[:, 0].astype(np.int64) + sizes[:, 1] + sizes[:, 2]
-    lengths[lengths > 0] += 4
+    one_group = (sizes[:, 0] == 0) & (sizes[:, 1] == 0) & (sizes[:, 2] == 1)
+    wide = (sizes[:, 0] >= 1 << 10) | (sizes[:, 1] >= 1 << 10) | (sizes[:, 2] >= 1 << 11)
+    lengths[lengths > 0] += 2
+    lengths[wide] += 3
+    lengths[one_group] = 0
     at = np.where(lengths > 0, np.cumsum(lengths) - lengths, -1).astype(np.int32)
+    at[one_group] = -2 - only[one_group]
     pushes = np.zeros(int(lengths.sum()), np.int32)
     live = at >= 0
     numbers = np.arange(total) - first
     pushes[at[live]] = np.maximum(numbers[live], -1)
+    packed = sizes[:, 0] << 21 | sizes[:, 1] << 11 | sizes[:, 2]
+    pushes[at[live] + 1] = np.where(wide, -1, packed)[live]
     for column in range(3):
-        pushes[at[live] + 1 + column] = sizes[live, column]
+        pushes[at[live & wide] + 2 + column] = sizes[live & wide, column]
     if len(pushes):
-        _fill_pushes(*shape, total, sizes, pushes, at)
+        _fill_pushes(*shape, total, sizes, pushes, at, only)
     return pushes, at[first : first + len(operator)].copy(), at[:literals].copy()
 
 
@@ -446,7 +473,7 @@ def _trees(
     literal_push: Ints, atoms: AtomArrays, codes: Ints
 ) -> tuple[Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints]:
     """Stabbing trees over the codes of each slot, for literals that have a push list."""
-    literal = np.flatnonzero(literal_push >= 0).astype(np.int32)
+    literal = np.flatnonzero(literal_push != -1).astype(np.int32)
     by_interval = atoms.opaque[literal >> 1] < 0 if len(literal) else np.empty(0, bool)
     asked = literal[~by_interval]
     literal = literal[by_interval]

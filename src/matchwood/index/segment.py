@@ -31,6 +31,13 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
+def atom_rows(atoms: AtomArrays) -> Ints:
+    """Atom by atom: slot, family's first and last code, bounds of its intervals, kind, opaque."""
+    bounds = (atoms.start[:-1], atoms.start[1:])
+    columns = (atoms.slot, atoms.family_low, atoms.family_high, *bounds, atoms.kind, atoms.opaque)
+    return read_only(np.stack([column.astype(np.int32) for column in columns], 1))
+
+
 class Built(NamedTuple):
     """A segment, which given rule each ordinal is, and the rules that were refused."""
 
@@ -46,7 +53,11 @@ class Segment:
         self, slots: list[Slot], atoms: AtomArrays, opaque: list[Node], tree: Arranged, rules: int
     ) -> None:
         self.slots = slots
-        self.atoms = AtomArrays(*(read_only(array) for array in atoms))
+        self.rows = atom_rows(atoms)
+        # one copy of the atoms: the columns are views of the rows that kernels read
+        slot, family_low, family_high, _, _, kind, number = self.rows.T
+        start, low, high = (read_only(array) for array in (atoms.start, atoms.low, atoms.high))
+        self.atoms = AtomArrays(slot, family_low, family_high, start, low, high, kind, number)
         self.opaque = opaque
         self.tree = Arranged(*(read_only(array) for array in tree))
         self.rules = rules
@@ -61,7 +72,7 @@ class Segment:
     @property
     def bytes(self) -> int:
         """Bytes of the index: arrays that kernels read, rule texts and ids aside."""
-        arrays = (*self.tree, *self.atoms)
+        arrays = (*self.tree, self.rows, self.atoms.start, self.atoms.low, self.atoms.high)
         return sum(array.nbytes for array in arrays)
 
 

@@ -48,7 +48,7 @@ class Masks:
         segment = matcher.segment
         self.masks = np.empty(WORDS * max(used, 1), np.uint64)
         self.nonzero = np.zeros(used // 64 + 1, np.uint64)
-        self.literals = np.empty(WORDS * max(1, len(segment.tree.masked)), np.uint64)
+        self.literals = np.empty(WORDS * max(1, len(segment.tree.row_literal)), np.uint64)
         self.true = np.zeros(WORDS * max(1, len(segment.opaque)), np.uint64)
 
 
@@ -59,8 +59,11 @@ class BatchMatcher:
         self.matcher = matcher
         segment = matcher.segment
         tree = segment.tree
+        # masks are computed in the order of atoms, which streams what they are made of
+        row_literal = tree.row_literal
+        order = np.argsort(row_literal).astype(np.int32)
         arrays = (
-            tree.records, tree.masked, tree.masked_row, tree.group_of, tree.group_start,
+            tree.records, row_literal[order], order, tree.group_of, tree.group_start,
             tree.literal_group, tree.always, matcher.index.atom_row, segment.atoms.low,
             segment.atoms.high,
             family_ends(segment) if segment.slots else np.zeros(4, np.int32),
@@ -79,7 +82,7 @@ class BatchMatcher:
     def scratch_bytes(self) -> int:
         """Bytes that one sweep takes beside its output."""
         segment = self.matcher.segment
-        rows = self.used + len(segment.tree.masked) + len(segment.opaque)
+        rows = self.used + len(segment.tree.row_literal) + len(segment.opaque)
         return 8 * WORDS * rows
 
     def pairs(

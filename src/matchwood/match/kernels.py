@@ -53,7 +53,7 @@ class Index(NamedTuple):
     stab_push: NDArray[np.int32]
     literal_push: NDArray[np.int32]
     first_atom: NDArray[np.int32]  # of each slot: atoms are in order of slots
-    row_literal: NDArray[np.int32]  # the literal of a row, see `masked`
+    row_literal: NDArray[np.int32]
     asked: NDArray[np.int32]
     asked_push: NDArray[np.int32]
     opaque_push: NDArray[np.int32]  # push list of an opaque atom, positive
@@ -266,6 +266,19 @@ def _and_holds(at, header, ix, sc, list_start, list_codes, epoch):
 
 
 @inlined
+def _list_bounds(pushes, at):
+    """Where the ranges of a push list start and end, its `or`s end, and its groups end."""
+    counts = np.int64(pushes[at + 1])
+    if counts >= 0:
+        ranges_end = at + 2 + 2 * (counts >> 21)
+        ors_end = ranges_end + ((counts >> 11) & 1023)
+        return at + 2, ranges_end, ors_end, ors_end + (counts & 2047)
+    ranges_end = at + 5 + 2 * np.int64(pushes[at + 2])
+    ors_end = ranges_end + np.int64(pushes[at + 3])
+    return at + 5, ranges_end, ors_end, ors_end + np.int64(pushes[at + 4])
+
+
+@inlined
 def _drain(end, ix, sc, list_start, list_codes, waiting, epoch):
     """Everything that follows from the push lists queue[:end], and from records that waited.
 
@@ -292,26 +305,31 @@ def _drain(end, ix, sc, list_start, list_codes, waiting, epoch):
             at = np.int64(queue[begin])
             begin += 1
             if begin + 2 * _AHEAD < end:
-                prefetch(pushes, queue[begin + 2 * _AHEAD])
+                prefetch(pushes, max(queue[begin + 2 * _AHEAD], 0))
             if begin + _AHEAD < end:
-                soon = np.int64(queue[begin + _AHEAD])
-                if pushes[soon + 1] > 0:
-                    prefetch(records, pushes[soon + 4])
+                soon = np.int64(max(queue[begin + _AHEAD], 0))
+                if pushes[soon + 1] >> 21 != 0:
+                    prefetch(records, pushes[soon + 2])
                 if pushes[soon] >= 0:
                     prefetch(state, pushes[soon])
+            if at < 0:
+                group = -2 - at
+                if seen[group] != epoch:
+                    seen[group] = epoch
+                    out[found] = group
+                    found += 1
+                continue
             node = pushes[at]
             if node >= 0:
                 if state[node] == pushed:
                     continue
                 state[node] = pushed
-            ranges_end = at + 4 + 2 * np.int64(pushes[at + 1])
-            ors_end = ranges_end + pushes[at + 2]
-            r = at + 4
+            r, ranges_end, ors_end, emits_end = _list_bounds(pushes, at)
             for i in range(ranges_end, ors_end):
                 queue[end] = pushes[i]
                 end += 1
-            for i in range(ors_end, ors_end + pushes[at + 3]):
-                group = pushes[i]
+            for i in range(ors_end, emits_end):
+                group = np.int64(pushes[i])
                 if seen[group] != epoch:
                     seen[group] = epoch
                     out[found] = group
@@ -380,7 +398,7 @@ def match_one(ix, sc, slots, codes, list_start, list_codes, hits, waiting, epoch
         sc.counts[:] = 0
         for hit in hits:
             sc.opaque[hit] = epoch * 4 + TRUE_SEEN
-            if ix.opaque_push[hit] >= 0:
+            if ix.opaque_push[hit] != -1:
                 sc.queue[top] = ix.opaque_push[hit]
                 top += 1
         for slot in slots:
@@ -409,7 +427,7 @@ def _stab_lists(ix, sc, slots, list_start, list_codes, epoch, top):
         if code >= 0:
             continue
         for ref in range(2 * ix.first_atom[slot], 2 * ix.first_atom[slot + 1]):
-            if ix.literal_push[ref] >= 0 and ix.atom_row[ref >> 1, OPAQUE] < 0:
+            if ix.literal_push[ref] != -1 and ix.atom_row[ref >> 1, OPAQUE] < 0:
                 if _literal(ref, ix, sc, list_start, list_codes, epoch) == YES:
                     sc.queue[top] = ix.literal_push[ref]
                     top += 1
@@ -433,13 +451,19 @@ def _ask(ix, sc, list_start, list_codes, epoch):
 def _matters(position, ix, sc, epoch):
     """Whether anything new could follow if the source of this push list were true."""
     pushes = ix.pushes
-    if pushes[position + 1] > 0:
+    if position < 0:
+        return sc.seen[-2 - position] != epoch
+    ranges, ranges_end, ors_end, emits_end = _list_bounds(pushes, np.int64(position))
+    if ranges_end > ranges:
         return True
-    ors_end = position + 4 + pushes[position + 2]
-    for i in range(position + 4, ors_end):
-        if sc.state[pushes[pushes[i]]] != epoch * 4 + PUSHED:
+    for i in range(ranges_end, ors_end):
+        place = pushes[i]
+        if place < 0:
+            if sc.seen[-2 - place] != epoch:
+                return True
+        elif sc.state[pushes[place]] != epoch * 4 + PUSHED:
             return True
-    for i in range(ors_end, ors_end + pushes[position + 3]):
+    for i in range(ors_end, emits_end):
         if sc.seen[pushes[i]] != epoch:
             return True
     return False

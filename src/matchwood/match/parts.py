@@ -70,6 +70,13 @@ class Columns:
             self._ids = np.array(found, object)
         return self._ids
 
+    @cached_property
+    def arrow_ids(self) -> Any:
+        """The ids as an Arrow array, made once: every batch refers to them."""
+        import pyarrow as pa
+
+        return pa.array(self.ids)
+
     def __len__(self) -> int:
         return len(self._ids)
 

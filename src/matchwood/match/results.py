@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from html import escape
 from typing import Any, NamedTuple
@@ -15,10 +15,13 @@ from matchwood.language.evaluation import Hierarchies, Operator, evaluate
 from matchwood.language.events import Event
 from matchwood.language.text import parse
 from matchwood.language.tree import And, Node, Not, Or, fold
+from matchwood.match.nearest import candidates
 from matchwood.match.parts import Details, Part, Snapshot
 from matchwood.normalise import normalise
 
 Ints = NDArray[np.int32]
+_ALL = 5_000  # rules of a part that are all looked at for near misses
+_LEAST = 256
 
 
 class Matches:
@@ -85,12 +88,17 @@ def nearest(
     operators: Mapping[str, Operator],
     schema: Hierarchies | None,
 ) -> list[Near]:
-    """The rules with the fewest predicates that would have to become true."""
+    """The rules with the fewest predicates that would have to become true.
+
+    In a large part only those are looked at that are nearest by the index, which takes every
+    list, pattern and call for lacking.
+    """
     seen = Event(event)
+    if n <= 0:
+        return []
     heap: list[tuple[int, int, Any, list[str]]] = []
-    details = (one for part in snapshot.parts for one in part.live_details())
-    pending = (p.details for p in snapshot.pending)
-    for order, one in enumerate([*details, *pending]):
+    details = [one for part in snapshot.parts for one in _near(part, seen, n)]
+    for order, one in enumerate([*details, *(p.details for p in snapshot.pending)]):
         lacked = lacking(parse(one.rule), seen, operators, schema)
         if not lacked:
             continue
@@ -100,6 +108,13 @@ def nearest(
         elif item > heap[0]:
             heapq.heapreplace(heap, item)
     return [Near(rule_id, lacked) for _, _, rule_id, lacked in sorted(heap, reverse=True)]
+
+
+def _near(part: Part, seen: Event, n: int) -> Iterator[Details]:
+    if len(part.details) <= _ALL:
+        return part.live_details()
+    chosen = candidates(part.matcher, seen, part.alive, max(_LEAST, 8 * n))
+    return (part.details[ordinal] for ordinal in chosen)
 
 
 def lacking(

@@ -66,9 +66,12 @@ class _Working:
 
 
 def _or_entries(segment: Segment) -> int:
-    """How often push lists name an `or`: each list is read at most once an event, or node."""
+    """How often push lists name an `or`: each list is read at most once an event."""
     pushes, lists = segment.tree.pushes, list_starts(segment)
-    return int(pushes[lists + 2].sum()) if len(lists) else 0
+    counts = pushes[lists + 1] if len(lists) else np.empty(0, np.int32)
+    narrow = counts[counts >= 0]
+    wide = lists[counts < 0]
+    return int(((narrow >> 11) & 1023).sum()) + (int(pushes[wide + 3].sum()) if len(wide) else 0)
 
 
 def list_starts(segment: Segment) -> NDArray[np.int64]:
@@ -167,13 +170,6 @@ class SegmentMatcher:
         return evaluate(node, seen, operators=self.operators, schema=self.schema)
 
 
-def atom_rows(segment: Segment) -> Ints:
-    atoms = segment.atoms
-    columns = (atoms.slot, atoms.family_low, atoms.family_high, atoms.start[:-1], atoms.start[1:])
-    rows = np.stack([*columns, atoms.kind.astype(np.int32), atoms.opaque], 1)
-    return read_only(rows.astype(np.int32))
-
-
 def family_ends(segment: Segment) -> Ints:
     """The last code of each family of each slot, four a slot; the last one is repeated."""
     ends = np.empty((len(segment.slots), 4), np.int32)
@@ -192,8 +188,6 @@ def index_of(segment: Segment) -> Index:
     opaque_push[number[tests]] = tree.asked_push[tests]
     asked, asked_push = tree.asked[~tests], tree.asked_push[~tests]
     first_atom = np.searchsorted(atoms.slot, np.arange(len(segment.slots) + 1)).astype(np.int32)
-    row_literal = np.empty(max(1, len(tree.masked)), np.int32)
-    row_literal[tree.masked_row] = tree.masked
     null = np.array(
         [
             slot
@@ -205,8 +199,8 @@ def index_of(segment: Segment) -> Index:
     arrays = (
         tree.records, tree.push_at, tree.pushes, tree.tree_at, tree.tree_size,
         tree.tree_start, tree.stab_bound, tree.stab_push, tree.literal_push, first_atom,
-        row_literal, asked, asked_push,
-        opaque_push, null, atom_rows(segment), atoms.low, atoms.high, family_ends(segment),
+        tree.row_literal, asked, asked_push,
+        opaque_push, null, segment.rows, atoms.low, atoms.high, family_ends(segment),
         np.array([segment.first], np.int64),
     )  # fmt: skip
     return Index(*(read_only(array) for array in arrays))

@@ -73,7 +73,9 @@ def save(path: Name, parts: Sequence[Part]) -> None:
 
 def _named(segment: Segment) -> dict[str, Any]:
     tree = {f"tree.{name}": array for name, array in segment.tree._asdict().items()}
-    return tree | {f"atoms.{name}": array for name, array in segment.atoms._asdict().items()}
+    atoms = segment.atoms._replace(kind=segment.atoms.kind.astype(np.uint8))
+    columns = {name: np.ascontiguousarray(array) for name, array in atoms._asdict().items()}
+    return tree | {f"atoms.{name}": array for name, array in columns.items()}
 
 
 def _describe(part: Part, prefix: str, arrays: dict[str, Any], lazy: list[str]) -> dict[str, Any]:

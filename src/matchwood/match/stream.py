@@ -85,9 +85,11 @@ def _ids(snapshot: Snapshot) -> Ids:
     for part in snapshot.parts:
         base.append(size)
         size += len(part.details)
-        arrays.append(pa.array(part.details.ids))
+        arrays.append(part.details.arrow_ids)
     if snapshot.pending:
         arrays.append(pa.array([p.details.id for p in snapshot.pending]))
+    if len(arrays) == 1:
+        return Ids(arrays[0], base, size)
     values = pa.concat_arrays(arrays) if arrays else pa.array([], pa.string())
     return Ids(values, base, size)
 

@@ -50,8 +50,8 @@ class Tree(NamedTuple):
     """The read-only arrays of a segment that a sweep needs."""
 
     records: NDArray[np.int64]
-    masked: NDArray[np.int32]
-    masked_row: NDArray[np.int32]
+    masked: NDArray[np.int32]  # the literals of `row_literal` in order
+    masked_row: NDArray[np.int32]  # the row of each
     group_of: NDArray[np.int32]
     group_start: NDArray[np.int32]
     literal_group: NDArray[np.int64]
@@ -71,7 +71,7 @@ class Batch(NamedTuple):
     rows: NDArray[np.uint64]
     ranks: NDArray[np.int32]  # how many ranks a slot has
     list_mask: NDArray[np.int32]  # first word of the events with a list, -1 for none
-    literals: NDArray[np.uint64]  # masks of the literals of `masked`
+    literals: NDArray[np.uint64]  # masks of the literals of `row_literal`
     true: NDArray[np.uint64]  # of opaque atoms: where they are true
     false: NDArray[np.uint64]  # of lazy atoms: where they are false
     any_lists: NDArray[np.uint8]  # one byte
