@@ -2,55 +2,127 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from matchwood.tables.files import (
+    STDIN,
     BadRow,
     TableError,
-    check_file,
+    csv_lines,
+    csv_text,
     format_of,
     json_lines,
     parquet_rows,
 )
 
+NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")  # as in JSON: 007 is none
+BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False}
+BOOLEANS["FALSE"] = False
+KNOWN = 100_000  # distinct fields whose values are remembered
+
 
 class EventRow(NamedTuple):
-    """An event of a table and its place; in CSV and Parquet, `line` is the number of the row."""
+    """An event of a table and its place; in Parquet, `line` is the number of the row."""
 
     file: str
     line: int
     event: dict[str, Any]
 
 
-def read_events(path: str | Path) -> Iterator[EventRow | BadRow]:
-    """The events of a file, in order; the values of a CSV have the types that pyarrow finds."""
+def read_events(path: str | Path, *, strings: bool = False) -> Iterator[EventRow | BadRow]:
+    """The events of a file, or JSON lines on standard input for "-", in order.
+
+    In CSV, `field_value` says what a field is; with `strings` all are strings, and empty ones too.
+
+    >>> from pathlib import Path
+    >>> _ = Path("events.csv").write_text("age,city,zip\\n18,Rome,00184\\n,Oslo,\\n")
+    >>> [row.event for row in read_events("events.csv")]
+    [{'age': 18, 'city': 'Rome', 'zip': '00184'}, {'city': 'Oslo'}]
+    """
     file = str(path)
-    kind = format_of(path)
-    if kind == "jsonl":
+    kind = "jsonl" if file == STDIN else format_of(path)
+    if kind == "csv":
+        yield from _csv_events(path, strings)
+    elif kind == "parquet":
+        for number, event in enumerate(parquet_rows(path, None), 1):
+            yield EventRow(file, number, event)
+    else:
         for line in json_lines(path):
             if isinstance(line, BadRow):
                 yield line
             elif isinstance(line[1], dict):
                 yield EventRow(file, line[0], line[1])
             else:
-                found = type(line[1]).__name__
-                yield BadRow(file, line[0], f"an event is an object, found {found}")
-        return
-    rows = parquet_rows(path, None) if kind == "parquet" else _csv_events(path)
-    for number, event in enumerate(rows, 1):
-        yield EventRow(file, number, event)
+                reason = f"an event is an object, found {type(line[1]).__name__}"
+                yield BadRow(file, line[0], reason, repr(line[1])[:100])
 
 
-def _csv_events(path: str | Path) -> Iterator[dict[str, Any]]:
-    import pyarrow as pa
-    from pyarrow import csv
+def _csv_events(path: str | Path, strings: bool) -> Iterator[EventRow | BadRow]:
+    """A row that has more or fewer fields than the header has no sense, and is a BadRow."""
+    file = str(path)
+    header: list[str] | None = None
+    value = _all_strings if strings else _remembered()
+    for line in csv_lines(path):
+        if isinstance(line, BadRow):
+            yield line
+            continue
+        number, row = line
+        if header is None:
+            header = _header(file, row)
+        elif len(row) != len(header):
+            reason = f"expected {len(header)} fields, found {len(row)}"
+            yield BadRow(file, number, reason, csv_text(row))
+        else:
+            pairs = zip(header, map(value, row), strict=True)
+            yield EventRow(file, number, {name: read for name, read in pairs if read is not None})
+    if header is None:
+        raise TableError(f"{path}: expected a header with the names of attributes")
 
-    check_file(path)
+
+def _header(file: str, row: list[str]) -> list[str]:
+    names = [name.strip() for name in row]
+    for name in names:
+        if not name:
+            raise TableError(f"{file}: a column has no name")
+        if names.count(name) > 1:
+            raise TableError(f"{file}: two columns are named {name!r}")
+    return names
+
+
+def field_value(field: str) -> Any:
+    """What a field of a CSV is: a number as JSON writes it, true or false, missing where empty.
+
+    All else is a string: `007`, `1,000`, `NaN`, times (which compare as times all the same).
+    """
+    if field in BOOLEANS:
+        return BOOLEANS[field]
+    found = NUMBER.fullmatch(field)
+    if found is None:
+        return field or None
     try:
-        with csv.open_csv(path) as reader:
-            for batch in reader:
-                yield from batch.to_pylist()
-    except (pa.ArrowInvalid, OSError) as error:
-        raise TableError(f"{path}: {error}") from None
+        return float(field) if found[2] or found[3] else int(field)
+    except ValueError:  # thousands of digits
+        return field
+
+
+def _all_strings(field: str) -> Any:
+    return field
+
+
+def _remembered() -> Callable[[str], Any]:
+    """`field_value`, which looks at a field that it has seen only once."""
+    known: dict[str, Any] = {}
+
+    def value(field: str) -> Any:
+        try:
+            return known[field]
+        except KeyError:
+            if len(known) >= KNOWN:
+                known.clear()
+            found = known[field] = field_value(field)
+            return found
+
+    return value

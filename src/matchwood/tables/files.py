@@ -6,11 +6,16 @@ import csv
 import gzip
 import io
 import json
+import sys
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
 
 MAX_FIELD = 1 << 24  # characters of one CSV field: a rule has at most 1 MiB
+MAX_LINE = 1 << 26  # bytes of one line of JSON: a file without line ends is not read into memory
+SHOWN = 10_000  # characters that are kept of a line that cannot be read
+STDIN = "-"  # in the place of a file: JSON lines on standard input
 
 FORMATS = {
     ".jsonl": "jsonl",
@@ -26,11 +31,12 @@ class TableError(ValueError):
 
 
 class BadRow(NamedTuple):
-    """A row that cannot be read."""
+    """A row that cannot be read; `text` is the row, as far as there is one to show."""
 
     file: str
     line: int
     reason: str
+    text: str = ""
 
 
 def format_of(path: str | Path) -> str:
@@ -58,13 +64,22 @@ def open_bytes(path: str | Path) -> IO[bytes]:
 
 def json_lines(path: str | Path) -> Iterator[tuple[int, object] | BadRow]:
     """The value of every line that is not blank, with its number from 1."""
-    with open_bytes(path) as file:
+    opened: AbstractContextManager[IO[bytes]] = (
+        nullcontext(sys.stdin.buffer) if str(path) == STDIN else open_bytes(path)
+    )
+    with opened as file:
         number = 0
         try:
-            for number, line in enumerate(file, 1):
+            while line := file.readline(MAX_LINE):
+                number += 1
                 if number == 1:
                     line = line.removeprefix(b"\xef\xbb\xbf")
-                if line.strip():
+                if len(line) == MAX_LINE and not line.endswith(b"\n"):
+                    text = line[:SHOWN].decode(errors="replace")
+                    while line and not line.endswith(b"\n"):
+                        line = file.readline(MAX_LINE)
+                    yield BadRow(str(path), number, f"the line has over {MAX_LINE:,} bytes", text)
+                elif line.strip():
                     yield _json_line(str(path), number, line)
         except (OSError, EOFError) as error:
             yield BadRow(str(path), number + 1, f"the file cannot be read further: {error}")
@@ -74,46 +89,65 @@ def _json_line(file: str, number: int, line: bytes) -> tuple[int, object] | BadR
     try:
         return number, json.loads(line)
     except json.JSONDecodeError as error:
-        return BadRow(file, number, f"not JSON: {error.msg} at column {error.colno}")
+        reason = f"not JSON: {error.msg} at column {error.colno}"
     except (ValueError, RecursionError) as error:  # not UTF-8, huge numbers, deep nesting
-        return BadRow(file, number, f"not JSON that can be read: {error}")
+        reason = f"not JSON that can be read: {error}"
+    return BadRow(file, number, reason, line[:SHOWN].decode(errors="replace").rstrip("\r\n"))
 
 
-def csv_rows(
-    path: str | Path, columns: tuple[str, ...]
-) -> Iterator[tuple[int, list[str]] | BadRow]:
-    """The named columns of every row, with the number of the line on which the row starts."""
+def csv_lines(path: str | Path) -> Iterator[tuple[int, list[str]] | BadRow]:
+    """Every row that is not blank, the header too, with the line on which it starts."""
     csv.field_size_limit(MAX_FIELD)
     with open_bytes(path) as raw:
         text = io.TextIOWrapper(raw, encoding="utf-8-sig", errors="surrogateescape", newline="")
         reader = csv.reader(text, strict=True)
-        places: list[int] | None = None
         while True:
             start = reader.line_num + 1
             try:
                 row = next(reader)
             except StopIteration:
-                break
-            except (csv.Error, OSError, EOFError) as error:
+                return
+            except csv.Error as error:
                 yield BadRow(str(path), start, f"not CSV: {error}")
-                continue
-            if not row:
-                continue
-            if places is None:
-                places = _places(str(path), [name.strip() for name in row], columns)
-            elif len(row) <= max(places):
-                yield BadRow(
-                    str(path),
-                    start,
-                    f"expected at least {max(places) + 1} fields, found {len(row)}",
-                )
+            except (OSError, EOFError) as error:
+                yield BadRow(str(path), start, f"the file cannot be read further: {error}")
+                return
             else:
-                yield start, [row[place] for place in places]
+                if row:
+                    yield start, row
+
+
+def csv_rows(
+    path: str | Path, columns: tuple[str, ...], optional: tuple[str, ...] = ()
+) -> Iterator[tuple[int, dict[str, str]] | BadRow]:
+    """The named columns of every row, with the number of the line on which the row starts."""
+    places: dict[str, int] | None = None
+    for line in csv_lines(path):
+        if isinstance(line, BadRow):
+            yield line
+            continue
+        start, row = line
         if places is None:
-            raise TableError(f"{path}: expected a header with {' and '.join(columns)}")
+            places = _places(str(path), [name.strip() for name in row], columns, optional)
+        elif len(row) <= max(places.values()):
+            expected = f"expected at least {max(places.values()) + 1} fields"
+            yield BadRow(str(path), start, f"{expected}, found {len(row)}", csv_text(row))
+        else:
+            yield start, {name: row[place] for name, place in places.items()}
+    if places is None:
+        raise TableError(f"{path}: expected a header with {' and '.join(columns)}")
 
 
-def parquet_rows(path: str | Path, columns: tuple[str, ...] | None) -> Iterator[dict[str, Any]]:
+def csv_text(row: list[str]) -> str:
+    """A row as CSV writes it."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(row)
+    return text.getvalue()[:SHOWN]
+
+
+def parquet_rows(
+    path: str | Path, columns: tuple[str, ...] | None, optional: tuple[str, ...] = ()
+) -> Iterator[dict[str, Any]]:
     """Every row as a dict, only the named columns where there are any."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -121,17 +155,22 @@ def parquet_rows(path: str | Path, columns: tuple[str, ...] | None) -> Iterator[
     check_file(path)
     try:
         with pq.ParquetFile(path) as file:
+            chosen = None
             if columns is not None:
-                _places(str(path), list(file.schema_arrow.names), columns)
-            for batch in file.iter_batches(columns=list(columns) if columns else None):
+                names = list(file.schema_arrow.names)
+                chosen = list(_places(str(path), names, columns, optional))
+            for batch in file.iter_batches(columns=chosen):
                 yield from batch.to_pylist()
     except (pa.ArrowInvalid, OSError) as error:
         raise TableError(f"{path}: {error}") from None
 
 
-def _places(file: str, header: list[str], columns: tuple[str, ...]) -> list[int]:
+def _places(
+    file: str, header: list[str], columns: tuple[str, ...], optional: tuple[str, ...]
+) -> dict[str, int]:
+    """Where the columns are in a header; those that must be there, and others that may be."""
     for name in columns:
         if name not in header:
             found = ", ".join(header) or "none"
             raise TableError(f"{file}: expected a column {name!r}, found {found}")
-    return [header.index(name) for name in columns]
+    return {name: header.index(name) for name in (*columns, *optional) if name in header}

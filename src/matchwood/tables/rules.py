@@ -1,14 +1,18 @@
-"""Tables of rules: an `id` and a `rule` a row; the rule is text, or its JSON form in JSONL."""
+"""Tables of rules: an `id` and a `rule` a row, and `tags` and a `priority` where there are any.
+
+The rule is text, or its JSON form in JSONL. Tags are a list, or one string with `;` between them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from matchwood.tables.files import BadRow, csv_rows, format_of, json_lines, parquet_rows
 
 RuleId = str | int
+NEEDED, OPTIONAL = ("id", "rule"), ("tags", "priority")
 
 
 class RuleRow(NamedTuple):
@@ -18,6 +22,8 @@ class RuleRow(NamedTuple):
     line: int
     id: RuleId
     rule: object
+    tags: tuple[str, ...] = ()
+    priority: float = 0.0
 
 
 def read_rules(path: str | Path) -> Iterator[RuleRow | BadRow]:
@@ -26,7 +32,7 @@ def read_rules(path: str | Path) -> Iterator[RuleRow | BadRow]:
     >>> from pathlib import Path
     >>> _ = Path("rules.csv").write_text("id,rule\\nadults,age >= 18\\n")
     >>> list(read_rules("rules.csv"))
-    [RuleRow(file='rules.csv', line=2, id='adults', rule='age >= 18')]
+    [RuleRow(file='rules.csv', line=2, id='adults', rule='age >= 18', tags=(), priority=0.0)]
     """
     file = str(path)
     kind = format_of(path)
@@ -34,14 +40,10 @@ def read_rules(path: str | Path) -> Iterator[RuleRow | BadRow]:
         for line in json_lines(path):
             yield line if isinstance(line, BadRow) else _row(file, *line)
     elif kind == "csv":
-        for row in csv_rows(path, ("id", "rule")):
-            if isinstance(row, BadRow):
-                yield row
-            else:
-                number, (identity, rule) = row
-                yield _row(file, number, {"id": identity, "rule": rule})
+        for row in csv_rows(path, NEEDED, OPTIONAL):
+            yield row if isinstance(row, BadRow) else _row(file, *row)
     else:
-        for number, fields in enumerate(parquet_rows(path, ("id", "rule")), 1):
+        for number, fields in enumerate(parquet_rows(path, NEEDED, OPTIONAL), 1):
             yield _row(file, number, fields)
 
 
@@ -57,4 +59,31 @@ def _row(file: str, line: int, fields: object) -> RuleRow | BadRow:
     rule = fields.get("rule")
     if rule is None or rule == "":
         return BadRow(file, line, f"rule {identity!r}: no rule: expected its text as 'rule'")
-    return RuleRow(file, line, identity, rule)
+    if fields.get("tags") is None and fields.get("priority") is None:
+        return RuleRow(file, line, identity, rule)
+    try:
+        tags, priority = _tags(fields.get("tags")), _priority(fields.get("priority"))
+    except ValueError as error:
+        return BadRow(file, line, f"rule {identity!r}: {error}")
+    return RuleRow(file, line, identity, rule, tags, priority)
+
+
+def _tags(given: Any) -> tuple[str, ...]:
+    if given is None:
+        return ()
+    if isinstance(given, str):
+        given = [tag.strip() for tag in given.split(";")]
+    if not isinstance(given, list) or not all(isinstance(tag, str) for tag in given):
+        raise ValueError(f"tags are a list of strings, found {given!r}")
+    return tuple(tag for tag in given if tag)
+
+
+def _priority(given: Any) -> float:
+    if given is None or given == "":
+        return 0.0
+    try:
+        if isinstance(given, bool) or float(given) != float(given):
+            raise ValueError
+        return float(given)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"a priority is a number, found {given!r}") from None
