@@ -1,0 +1,42 @@
+"""After `warm_up` no kernel is compiled any more, and each is compiled once."""
+
+import json
+import subprocess
+import sys
+
+WORK = """
+import json, sys
+import pyarrow as pa
+from numba.core.dispatcher import Dispatcher
+from matchwood.warm import warm_up
+
+def kernels():
+    return {
+        f"{name}.{key}": len(value.overloads)
+        for name, module in list(sys.modules.items()) if name.startswith("matchwood.")
+        for key, value in vars(module).items() if isinstance(value, Dispatcher)
+    }
+
+warm_up()
+before = kernels()
+from matchwood import Matcher
+matcher = Matcher({"x": "a > 1 and b like '%k%'", "y": "not (a = 3) or c in ('p', 'q')"})
+matcher.add("z", "d is null and a between 1 and 4", tags=["t"], priority=3)
+events = [{"a": n, "b": "kk", "c": "p"} for n in range(200)] + [{"a": [1, 2], "b": ["k", 1]}]
+for event in events:
+    matcher.match(event, tags=["t"])
+matcher.match_batch(events, limit=2)
+matcher.match_batch(pa.Table.from_pylist(events[:-1]), tags=["t"])
+del matcher["y"]
+matcher.compact()
+matcher.save("warm.mw")
+Matcher.load("warm.mw").match_batch(events)
+print(json.dumps([before, kernels()]))
+"""
+
+
+def test_nothing_is_compiled_after_warming_up(tmp_path) -> None:
+    out = subprocess.check_output([sys.executable, "-c", WORK], cwd=tmp_path, timeout=300)
+    before, after = json.loads(out)
+    assert after == before
+    assert max(before.values(), default=1) == 1
