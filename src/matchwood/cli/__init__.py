@@ -1,0 +1,9 @@
+"""The `matchwood` command. Each subcommand calls the library and shows what it gave.
+
+Exit codes: 0 fine, 1 findings, 2 misuse.
+"""
+
+from matchwood.cli import checking, matching  # noqa: F401  (they add their commands to `app`)
+from matchwood.cli.program import app, main
+
+__all__ = ["app", "main"]

@@ -1,0 +1,3 @@
+from matchwood.cli import main
+
+main()

@@ -1,0 +1,364 @@
+"""match, build, stats and warm-up: what they print and write, and how they exit."""
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from matchwood import Matcher
+from matchwood.cli import events as cli_events
+
+RULES: list[dict[str, Any]] = [
+    {"id": "adults", "rule": "age >= 18", "tags": ["eu", "us"], "priority": 1},
+    {"id": "vip", "rule": "tier = 'gold' and not blocked", "tags": ["eu"], "priority": 5},
+    {"id": "teens", "rule": {"attr": "age", "op": "between", "low": 13, "high": 19}},
+]
+EVENTS: list[dict[str, Any]] = [
+    {"key": "a", "age": 18, "tier": "gold", "blocked": False},
+    {"key": "b", "age": 12, "tier": "gold", "blocked": True},
+    {"key": "c", "age": 40, "tier": "tin", "blocked": False},
+]
+MATCHES = {0: {"adults", "vip", "teens"}, 2: {"adults"}}
+BAD_RULE = '{"id": "bad", "rule": "age >"}\n'
+
+
+def jsonl(rows: list[dict[str, Any]]) -> str:
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "rules.jsonl").write_text(jsonl(RULES))
+    (tmp_path / "bad.jsonl").write_text(jsonl(RULES) + BAD_RULE)
+    (tmp_path / "events.jsonl").write_text(jsonl(EVENTS))
+    pq.write_table(pa.Table.from_pylist(EVENTS), tmp_path / "events.parquet")
+    with open(tmp_path / "events.csv", "w", newline="") as file:
+        writer = csv.DictWriter(file, list(EVENTS[0]))
+        writer.writeheader()
+        writer.writerows(EVENTS)
+    return tmp_path
+
+
+def lines(out: str) -> dict[Any, set[Any]]:
+    read = [json.loads(line) for line in out.splitlines()]
+    assert all(list(one) == ["event", "rules"] for one in read)
+    found = {one["event"]: set(one["rules"]) for one in read}
+    assert len(found) == len(read)
+    return found
+
+
+# match
+
+
+@pytest.mark.parametrize("events", ["events.jsonl", "events.csv", "events.parquet"])
+def test_match(command, events: str) -> None:
+    code, out, err = command("match", "rules.jsonl", events)
+    assert (code, lines(out)) == (0, MATCHES)
+    assert err.startswith("3 events, 0 rejected, 4 matches in ")
+    assert err.endswith(" events a second\n")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("events", ["events.jsonl", "events.csv", "events.parquet"])
+def test_key(command, events: str) -> None:
+    _, out, _ = command("match", "rules.jsonl", events, "--key", "key")
+    assert lines(out) == {"a": MATCHES[0], "c": MATCHES[2]}
+
+
+def test_stdin(command) -> None:
+    stdin = jsonl(EVENTS).encode()
+    code, out, _ = command("match", "rules.jsonl", "-", stdin=stdin)
+    assert (code, lines(out)) == (0, MATCHES)
+    code, _, err = command("match", "rules.jsonl", "-", stdin=b"{\n")
+    assert code == 1
+    assert err.startswith("standard input:1: not JSON")
+
+
+def test_as_a_program(folder: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "matchwood.cli", "match", "rules.jsonl", "-"],
+        cwd=folder, input=jsonl(EVENTS), capture_output=True, encoding="utf-8", timeout=120,
+    )  # fmt: skip
+    assert (done.returncode, lines(done.stdout)) == (0, MATCHES)
+    assert done.stderr.startswith("3 events, ")
+
+
+def test_tags_and_limit(command) -> None:
+    _, out, _ = command("match", "rules.jsonl", "events.jsonl", "--tags", "us")
+    assert lines(out) == {0: {"adults"}, 2: {"adults"}}
+    _, out, _ = command("match", "rules.jsonl", "events.jsonl", "--tags", "us", "--tags", "eu")
+    assert lines(out) == {0: {"adults", "vip"}, 2: {"adults"}}
+    _, out, _ = command("match", "rules.jsonl", "events.jsonl", "--limit", "2")
+    first = json.loads(out.splitlines()[0])
+    assert first == {"event": 0, "rules": ["vip", "adults"]}
+
+
+@pytest.mark.parametrize("more", [[], ["--format", "parquet"], ["--threads", "2"]])
+def test_parquet_out(command, folder: Path, more: list[str]) -> None:
+    code, out, _ = command("match", "rules.jsonl", "events.csv", "--output", "m.parquet", *more)
+    assert (code, out) == (0, "")
+    table = pq.read_table(folder / "m.parquet")
+    assert table.column_names == ["event", "rule_id"]
+    pairs = {(row["event"], row["rule_id"]) for row in table.to_pylist()}
+    assert pairs == {(event, rule) for event, rules in MATCHES.items() for rule in rules}
+
+
+def test_parquet_out_where_nothing_matches(command, folder: Path) -> None:
+    (folder / "none.jsonl").write_text("{}\n")
+    command("match", "rules.jsonl", "none.jsonl", "--output", "m.parquet", "--key", "x")
+    assert pq.read_table(folder / "m.parquet").num_rows == 0
+
+
+def test_keys_of_several_types(command, folder: Path) -> None:
+    (folder / "keys.jsonl").write_text('{"k": 1, "age": 20}\n{"k": "x", "age": 20}\n')
+    _, out, _ = command("match", "rules.jsonl", "keys.jsonl", "--key", "k")
+    assert list(lines(out)) == [1, "x"]
+    arguments = ("match", "rules.jsonl", "keys.jsonl", "--key", "k", "--output", "m.parquet")
+    code, _, err = command(*arguments)
+    assert code == 2
+    assert "of several types" in err
+    assert not list(folder.glob("m.parquet*"))
+
+
+def test_csv_fields(command, folder: Path) -> None:
+    (folder / "r.csv").write_text("id,rule,tags,priority\nn,zip = 184,a;b,2\ns,zip = '00184',,\n")
+    (folder / "e.csv").write_text("zip\n184\n00184\n")
+    _, out, _ = command("match", "r.csv", "e.csv")
+    assert lines(out) == {0: {"n"}, 1: {"s"}}
+    _, out, _ = command("match", "r.csv", "e.csv", "--strings")
+    assert lines(out) == {1: {"s"}}
+    _, out, _ = command("match", "r.csv", "e.csv", "--key", "zip")
+    assert lines(out) == {"184": {"n"}, "00184": {"s"}}
+    _, out, _ = command("match", "r.csv", "e.csv", "--tags", "b")
+    assert lines(out) == {0: {"n"}}
+
+
+def test_summary_for_machines(command) -> None:
+    _, _, err = command("match", "rules.jsonl", "events.jsonl", "--json")
+    figures = json.loads(err)
+    assert figures["rules"] == figures["events"] == 3
+    assert (figures["rejected"], figures["matches"]) == (0, 4)
+
+
+REJECTED = [
+    ("nope", "not JSON"),
+    ("[1]", "an event is an object, found list"),
+    ('{"age": "\\ud800"}', "not valid Unicode"),
+    ('{"a": {"b": 1}, "a.b": 2}', "spells it two ways"),
+]
+
+
+def test_bad_events_are_rejected_and_the_rest_goes_on(command, folder: Path) -> None:
+    bad = "".join(text + "\n" for text, _ in REJECTED)
+    (folder / "mixed.jsonl").write_text(bad + "\n" + jsonl(EVENTS))
+    code, out, err = command("match", "rules.jsonl", "mixed.jsonl")
+    assert (code, lines(out)) == (1, {event + 4: rules for event, rules in MATCHES.items()})
+    for line, (_, reason) in enumerate(REJECTED, 1):
+        assert any(
+            shown.startswith(f"mixed.jsonl:{line}: ") and reason in shown
+            for shown in err.splitlines()
+        )
+    assert "7 events, 4 rejected, 4 matches" in err
+    code, again, err = command("match", "rules.jsonl", "mixed.jsonl", "--rejects", "bad.out")
+    assert (code, again, err.count("\n")) == (1, out, 1)
+    rejects = [json.loads(line) for line in (folder / "bad.out").read_text().splitlines()]
+    assert sorted(one["line"] for one in rejects) == [1, 2, 3, 4]
+    assert all(list(one) == ["line", "reason", "text"] for one in rejects)
+    assert next(one["text"] for one in rejects if one["line"] == 1) == "nope"
+
+
+def test_rejected_rows(command, folder: Path) -> None:
+    (folder / "e.csv").write_text("age,key\n20,a\n30\n40,b,c\n50,\n60,e\n")
+    code, out, err = command("match", "rules.jsonl", "e.csv", "--key", "key")
+    assert (code, lines(out)) == (1, {"a": {"adults"}, "e": {"adults"}})
+    assert err.startswith("e.csv:3: expected 2 fields, found 1\ne.csv:4: expected 2 fields")
+    assert "e.csv:5: no 'key' to name the event by" in err
+    pq.write_table(pa.table({"age": [20, 30], "key": [None, "b"]}), folder / "e.parquet")
+    code, out, err = command("match", "rules.jsonl", "e.parquet", "--key", "key")
+    assert (code, lines(out)) == (1, {"b": {"adults"}})
+    assert err.startswith("e.parquet:1: no 'key'")
+
+
+def test_few_rejects_are_shown(command) -> None:
+    code, _, err = command("match", "rules.jsonl", "-", stdin=b"x\n" * 500)
+    assert code == 1
+    assert "--rejects keeps it" in err
+    assert err.count("\n") == cli_events.REPORTED + 2
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet"])
+def test_events_stream_in_chunks(
+    command, folder: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    rows = [{"age": number % 40, "tier": "gold"} for number in range(3_000)]
+    table = pa.Table.from_pylist(rows)
+    pq.write_table(table, folder / "many.parquet", row_group_size=700)
+    (folder / "many.jsonl").write_text(jsonl(rows))
+    (folder / "many.csv").write_text("age,tier\n" + "".join(f"{r['age']},gold\n" for r in rows))
+    held: list[int] = []
+    match_batches = Matcher.match_batches
+
+    def watched(self: Matcher, events: Any, **options: Any) -> Any:
+        held.append(len(events))
+        return match_batches(self, events, **options)
+
+    monkeypatch.setattr(Matcher, "match_batches", watched)
+    monkeypatch.setattr(cli_events, "PAIRS", 500)
+    code, out, _ = command("match", "rules.jsonl", f"many.{suffix}")
+    matcher = Matcher((rule["id"], rule["rule"]) for rule in RULES)
+    expected = {n: found for n, row in enumerate(rows) if (found := set(matcher.match(row)))}
+    assert (code, lines(out)) == (0, expected)
+    assert sum(held) == 3_000
+    assert max(held) <= 4 * cli_events.FIRST
+    assert len(held) > 4
+
+
+# Bad rules
+
+
+def test_bad_rules_are_left_out(command) -> None:
+    code, out, err = command("match", "bad.jsonl", "events.jsonl")
+    assert (code, lines(out)) == (1, MATCHES)
+    assert err.startswith("bad.jsonl:4: error: rule 'bad': column 6: expected")
+    code, out, err = command("match", "bad.jsonl", "events.jsonl", "--strict", "--output", "m")
+    assert (code, out) == (1, "")
+    assert err.endswith("1 bad rule: nothing was done\n")
+    assert not list(Path().glob("m*"))
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ('{"id": "vip", "rule": "a"}', "rule 'vip': the id is there already, at rules.jsonl:2"),
+        ('{"id": 7, "rule": "a"}', "rule 7: the ids before it are strings, this one is an integer"),
+        ('{"id": "\\ud800", "rule": "a"}', "an id is valid Unicode"),
+        ('{"id": "x", "rule": "f(a)"}', "rule 'x': no operator is registered as 'f'"),
+        ('{"id": "x", "rule": "isa(a, \'b\')"}', "needs a schema"),
+        ('{"id": "x", "rule": {"no": 1}}', "rule 'x': column 1: expected an object with"),
+        ('{"id": "x", "rule": "a", "tags": 1}', "rule 'x': tags are a list of strings, found 1"),
+        ('{"id": "x", "rule": "a", "priority": "p"}', "rule 'x': a priority is a number"),
+        ("{", "not JSON"),
+    ],
+)
+def test_what_is_wrong_with_a_rule(command, folder: Path, row: str, says: str) -> None:
+    (folder / "rules.jsonl").write_text(jsonl(RULES) + row + "\n")
+    code, out, err = command("match", "rules.jsonl", "events.jsonl")
+    assert (code, lines(out)) == (1, MATCHES)
+    assert err.startswith("rules.jsonl:4: error: ")
+    assert says in err
+
+
+def test_schema(command, folder: Path) -> None:
+    schema = '[attributes]\nkind = { hierarchy = "h" }\n[hierarchies.h]\n"dining table" = "table"\n'
+    (folder / "schema.toml").write_text(schema)
+    (folder / "isa.jsonl").write_text(jsonl([{"id": 1, "rule": "isa(kind, 'table')"}]))
+    stdin = b'{"kind": "dining table"}'
+    given = ("--schema", "schema.toml")
+    assert command("build", "isa.jsonl", "isa.mw", *given)[0] == 0
+    for rules in ("isa.jsonl", "isa.mw"):
+        code, out, _ = command("match", rules, "-", *given, stdin=stdin)
+        assert (code, lines(out)) == (0, {0: {1}})
+    code, _, err = command("match", "isa.mw", "-", stdin=stdin)
+    assert code == 2
+    assert "isa.mw: " in err
+    assert "needs a schema" in err
+
+
+# build and stats
+
+
+def test_build_and_match(command, folder: Path) -> None:
+    (folder / "more.csv").write_text("id,rule\nall,true\n")
+    code, out, _ = command("build", "rules.jsonl", "more.csv", "all.mw", "--events", "events.jsonl")
+    assert code == 0
+    assert out.startswith("all.mw: 4 rules, 0 bad, ")
+    code, out, _ = command("match", "all.mw", "events.parquet", "--tags", "eu")
+    assert (code, lines(out)) == (0, {0: {"adults", "vip"}, 2: {"adults"}})
+    code, out, _ = command("match", "all.mw", "events.parquet", "--limit", "1")
+    assert lines(out)[0] == {"vip"}
+    assert set(Matcher.load(folder / "all.mw")) == {"adults", "vip", "teens", "all"}
+
+
+def test_build_reports_bad_rules(command, folder: Path) -> None:
+    code, out, err = command("build", "bad.jsonl", "bad.mw", "--json")
+    figures = json.loads(out)
+    assert (code, figures["rules"], figures["bad"]) == (1, 3, 1)
+    assert err.startswith("bad.jsonl:4: error: rule 'bad'")
+    before = (folder / "bad.mw").read_bytes()
+    assert command("build", "bad.jsonl", "bad.mw", "--strict")[0] == 1
+    assert (folder / "bad.mw").read_bytes() == before
+    command("build", "rules.jsonl", "bad.mw")
+    assert [path.name for path in folder.glob("bad.mw*")] == ["bad.mw"]
+
+
+def test_stats(command) -> None:
+    command("build", "rules.jsonl", "rules.mw")
+    shown = {name: command("stats", name) for name in ("rules.jsonl", "rules.mw")}
+    assert shown["rules.jsonl"] == shown["rules.mw"]
+    assert shown["rules.mw"][1].startswith("rules         3\n")
+    code, out, _ = command("stats", "rules.mw", "--json")
+    assert (code, json.loads(out)["rules"]) == (0, 3)
+    assert command("stats", "bad.jsonl")[0] == 1
+
+
+@pytest.mark.parametrize("damage", ["cut", "altered", "ids", "empty", "other"])
+def test_damaged_file(command, folder: Path, damage: str) -> None:
+    command("build", "rules.jsonl", "rules.mw")
+    data = bytearray((folder / "rules.mw").read_bytes())
+    if damage == "altered":
+        data[len(data) // 2] ^= 1
+    if damage == "ids":  # only looked at when an id is needed
+        data[data.rindex(b"adults")] = 65
+    other = {"cut": data[: len(data) // 2], "empty": b"", "other": b"hello" * 100}
+    (folder / "rules.mw").write_bytes(other.get(damage, data))
+    code, out, err = command("match", "rules.mw", "events.jsonl", "--output", "m.jsonl")
+    assert (code, out) == (2, "")
+    assert err.startswith("matchwood: rules.mw ")
+    assert err.count("\n") == 1
+    assert not list(folder.glob("m.jsonl*"))
+
+
+# warm-up
+
+
+def test_warm_up(command) -> None:
+    code, out, _ = command("warm-up")
+    assert code == 0
+    assert out.startswith("warm in ")
+    code, out, _ = command("warm-up", "--json")
+    assert json.loads(out)["cache"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ("match none.jsonl events.jsonl", "none.jsonl: no such file"),
+        ("match none.mw events.jsonl", "none.mw: no such file"),
+        ("match rules.jsonl none.jsonl", "none.jsonl: no such file"),
+        ("match rules.jsonl rules.txt", "expected a .jsonl, .csv or .parquet file"),
+        ("match rules.jsonl events.jsonl --format xml", "no format 'xml'"),
+        ("match rules.jsonl events.jsonl --format parquet", "--output FILE"),
+        ("match rules.jsonl events.jsonl --output no/m.jsonl", "No such file or directory"),
+        ("match rules.jsonl events.jsonl --output .", "is a folder"),
+        ("match rules.jsonl events.parquet --key no", "no column 'no' to name the events by"),
+        ("match rules.jsonl events.jsonl --limit -1", "Invalid value for '--limit'"),
+        ("match rules.jsonl", "Missing argument 'EVENTS'"),
+        ("build rules.jsonl", "Missing argument"),
+        ("build rules.jsonl rules.bin", "the file to write ends in .mw"),
+        ("build rules.jsonl no/rules.mw", "no file can be written there"),
+        ("build none.jsonl rules.mw", "none.jsonl: no such file"),
+        ("stats none.mw", "none.mw: no such file"),
+        ("stats events.parquet", "expected a column 'id'"),
+    ],
+)
+def test_misuse_is_one_sentence(command, arguments: str, says: str) -> None:
+    code, out, err = command(*arguments.split())
+    assert (code, out) == (2, "")
+    assert says in err
+    assert not list(Path().glob("*.tmp-*"))
