@@ -48,7 +48,9 @@ class Masks:
         segment = matcher.segment
         self.masks = np.empty(WORDS * max(used, 1), np.uint64)
         self.nonzero = np.zeros(used // 64 + 1, np.uint64)
-        self.literals = np.empty(WORDS * max(1, len(segment.tree.row_literal)), np.uint64)
+        rows = len(segment.tree.row_literal)
+        self.literals = np.empty(WORDS * (max(1, len(segment.slots)) + rows), np.uint64)
+        self.literal_at = np.empty(max(1, rows), np.int32)
         self.true = np.zeros(WORDS * max(1, len(segment.opaque)), np.uint64)
 
 
@@ -126,8 +128,8 @@ class BatchMatcher:
         )  # fmt: skip
         lists = np.array([(list_mask >= 0).any()], np.uint8)
         batch = Batch(
-            row, self.row_of_code, rows, ranks, list_mask, masks.literals, masks.true, masks.true,
-            lists,
+            row, self.row_of_code, rows, ranks, list_mask, masks.literals, masks.literal_at,
+            masks.true, masks.true, lists,
         )  # fmt: skip
         literal_masks(self.tree, batch)
         place = np.zeros(4, np.int64)

@@ -71,7 +71,8 @@ class Batch(NamedTuple):
     rows: NDArray[np.uint64]
     ranks: NDArray[np.int32]  # how many ranks a slot has
     list_mask: NDArray[np.int32]  # first word of the events with a list, -1 for none
-    literals: NDArray[np.uint64]  # masks of the literals of `row_literal`
+    literals: NDArray[np.uint64]  # masks of literals: first one a slot, then one a row
+    literal_at: NDArray[np.int32]  # first word of the mask of each row, -1 where it is empty
     true: NDArray[np.uint64]  # of opaque atoms: where they are true
     false: NDArray[np.uint64]  # of lazy atoms: where they are false
     any_lists: NDArray[np.uint8]  # one byte
@@ -277,10 +278,37 @@ def _literal(ref, tree, bt):
 
 @compiled
 def literal_masks(tree, bt):
-    """The masks of the literals that are not one interval, once for all records that test them."""
+    """The masks of the literals that are not one interval, once for all records that test them.
+
+    Where a literal is true of no event nothing is kept; where a negated one is true of the whole
+    family, all of its slot share one mask.
+    """
+    slots = len(bt.row_of_code) - 1
+    family_at = np.full(slots, -2, np.int32)
     for i in range(len(tree.masked)):
-        place = WORDS * np.int64(tree.masked_row[i])
-        _store(bt.literals, place, _literal(tree.masked[i], tree, bt))
+        ref = tree.masked[i]
+        place = WORDS * (slots + np.int64(tree.masked_row[i]))
+        row = tree.atom_row[ref >> 1]
+        slot = row[SLOT]
+        if ref & 1 and row[OPAQUE] < 0 and row[FAMILY_LOW] == 2 and bt.list_mask[slot] < 0:
+            mask = _NONE
+            for j in range(row[IV_START], row[IV_END]):
+                mask = _or(mask, _interval(slot, tree.iv_low[j], tree.iv_high[j], bt))
+            if not _any(mask):
+                if family_at[slot] == -2:
+                    family = _there(slot, row[FAMILY_LOW], row[FAMILY_HIGH], bt)
+                    family_at[slot] = WORDS * slot if _any(family) else -1
+                    _store(bt.literals, WORDS * np.int64(slot), family)
+                bt.literal_at[tree.masked_row[i]] = family_at[slot]
+                continue
+            mask = _without(_there(slot, row[FAMILY_LOW], row[FAMILY_HIGH], bt), mask)
+        else:
+            mask = _literal(ref, tree, bt)
+        if _any(mask):
+            _store(bt.literals, place, mask)
+            bt.literal_at[tree.masked_row[i]] = place
+        else:
+            bt.literal_at[tree.masked_row[i]] = -1
 
 
 @inlined
@@ -337,7 +365,7 @@ def _prefetch_record(at, records, first, bt, masks):
     k = at + 1
     while k < inline_end:
         if records[k] < 0:
-            place = WORDS * (records[k] & REF_MASK)
+            place = np.int64(max(bt.literal_at[records[k] & REF_MASK], 0))
             prefetch(bt.literals, place)
             prefetch(bt.literals, place + 8)
         k += 1
@@ -381,7 +409,13 @@ def sweep(tree, bt, keep, masks, nonzero, out_event, out_rule, place):
             word = records[k]
             k += 1
             if k <= inline_end and word < 0:
-                mask = _load(bt.literals, WORDS * (word & REF_MASK))
+                mask_at = np.int64(bt.literal_at[word & REF_MASK])
+                if mask_at < 0:
+                    if is_and:
+                        acc = _NONE
+                        break
+                    continue
+                mask = _load(bt.literals, mask_at)
             elif k <= inline_end:
                 slot = (word >> SLOT_SHIFT) & SLOT_MASK
                 low, high = (word >> LOW_SHIFT) & CODE_MASK, word & CODE_MASK
@@ -401,7 +435,13 @@ def sweep(tree, bt, keep, masks, nonzero, out_event, out_rule, place):
                         continue
                     mask = _xor(_load(bt.rows, a), _load(bt.rows, b))
             elif word & REF_MASK < first:
-                mask = _load(bt.literals, WORDS * (word >> 32))
+                mask_at = np.int64(bt.literal_at[word >> 32])
+                if mask_at < 0:
+                    if is_and:
+                        acc = _NONE
+                        break
+                    continue
+                mask = _load(bt.literals, mask_at)
             else:
                 other = word >> 32
                 if nonzero[other >> 6] & (_ONE << np.uint64(other & 63)) == _ZERO:
