@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from itertools import pairwise
+from itertools import islice
+from operator import lt
 from typing import Any, overload
 
 import numpy as np
@@ -170,22 +171,30 @@ def _constant_to_json(value: Literal) -> Any:
 def _slot_from_json(slot: Mapping[str, Any]) -> Slot:
     made = Slot(str(slot["attribute"]), bool(slot["time"]))
     for name, values in slot["constants"].items():
-        family = Family(name)
-        constants = [_constant_from_json(family, value) for value in values]
-        if any(not a < b for a, b in pairwise(constants)):
+        constants = _constants_from_json(Family(name), values)
+        if not all(map(lt, constants, islice(constants, 1, None))):
             raise IndexFileError(f"has constants of {made.attribute!r} out of order")
-        made.constants[family] = constants
+        made.constants[Family(name)] = constants
     made.seal()
     return made
 
 
-def _constant_from_json(family: Family, value: Any) -> Any:
-    if isinstance(value, dict):
-        value = Decimal(value["decimal"])
+def _constants_from_json(family: Family, values: list[Any]) -> list[Any]:
+    """Constants as they were; those of one plain type, which is nearly all, at once."""
+    kinds = set(map(type, values))
+    if family is Family.NUMBER and kinds <= {int, dict}:
+        decimals = dict in kinds
+        return [_number_from_json(value) for value in values] if decimals else values
     wanted = {Family.STRING: str, Family.BOOLEAN: bool, Family.TIME: int}.get(family)
-    if family is Family.NUMBER:
-        if isinstance(value, bool) or not isinstance(value, int | Decimal):
-            raise IndexFileError("has a constant of the wrong family")
-    elif type(value) is not wanted:
+    if wanted is None or not kinds <= {wanted}:
         raise IndexFileError("has a constant of the wrong family")
-    return Time(value) if family is Family.TIME else value
+    return [Time(value) for value in values] if family is Family.TIME else values
+
+
+def _number_from_json(value: Any) -> int | Decimal:
+    if isinstance(value, int):
+        return value
+    number = Decimal(value["decimal"])
+    if not number.is_finite():
+        raise IndexFileError("has a constant that is not finite")
+    return number
