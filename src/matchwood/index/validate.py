@@ -8,6 +8,7 @@ are right: a forged index may well match what it likes.
 
 from __future__ import annotations
 
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ from matchwood.index.atoms import AtomArrays
 from matchwood.index.file import IndexFileError
 from matchwood.index.validate_pushes import (
     FINE,
+    NONE,
+    Lists,
     check_asked,
     check_list_contents,
     check_lists,
@@ -57,39 +60,69 @@ def validate(tree: Arranged, atoms: AtomArrays, codes: Ints, rules: int, opaque:
     """
     _shapes(tree, atoms, codes)
     tree = Arranged(*(_fixed(array) for array in tree))  # type: ignore[arg-type]
+    atoms = atoms._replace(kind=atoms.kind.astype(np.int32))  # type: ignore[arg-type]
     atoms = AtomArrays(*(_fixed(array) for array in atoms))  # type: ignore[arg-type]
     codes = _fixed(codes)
-    count, groups, first = len(tree.group_of), len(tree.group_start) - 1, 2 * len(atoms.slot)
+    groups, first = len(tree.group_start) - 1, 2 * len(atoms.slot)
     _refuse("atoms", check_atoms(*atoms, codes, opaque))
-    _refuse("masked literals", check_masked(tree.masked, tree.masked_row, first))
-    _refuse("levels", check_levels(tree.levels, count))
+    _refuse("rows of masks", check_rows(tree.row_literal, first))
+    _refuse("levels", check_levels(tree.levels, len(tree.group_of)))
     _refuse("groups of rules", check_groups(tree.group_start, rules))
     claims = check_claims(tree.group_of, tree.literal_group, tree.always, groups, first)
     _refuse("groups of nodes and literals", claims)
-    by_row = np.empty(len(tree.masked), np.int32)
-    by_row[tree.masked_row] = tree.masked
-    record_at = np.empty(count, np.int32)
-    wakeable = np.zeros(count, np.uint8)  # an `and` with a push list, not yet in a range
-    records = check_records(
-        tree.records, tree.levels, tree.push_at, codes, _fixed(by_row), first, tree.used[0],
-        record_at, wakeable,
-    )  # fmt: skip
-    _refuse("records", records)
     lists = empty_lists(tree.pushes)
-    _refuse("push lists", check_lists(tree.pushes, tree.literal_push, tree.push_at, lists))
-    never = int(tree.always[0]) if len(tree.always) else -1
-    contents = check_list_contents(
-        tree.pushes, lists, tree.records, record_at, wakeable, groups, never
+    with ThreadPoolExecutor(1) as beside:  # kernels let other threads run
+        walked = beside.submit(_check_lists, tree, lists)
+        found = beside.submit(_check_found, tree, atoms, codes, lists, walked)
+        _check_nodes(tree, codes, first, lists, walked)
+        found.result()
+
+
+def _check_lists(tree: Arranged, lists: Lists) -> None:
+    walked = check_lists(
+        tree.pushes, tree.literal_push, tree.push_at, len(tree.group_start) - 1, _never(tree), lists
     )
-    _refuse("contents of push lists", contents)
+    _refuse("push lists", walked)
+
+
+def _check_found(
+    tree: Arranged, atoms: AtomArrays, codes: Ints, lists: Lists, walked: Future[None]
+) -> None:
+    """What an event finds."""
+    walked.result()
     _refuse("stabbing trees", check_trees(tree.tree_at, tree.tree_size, tree.tree_start, codes))
     stabs = check_stabs(
         tree.tree_at, tree.tree_size, tree.tree_start, tree.stab_bound, tree.stab_push,
-        tree.literal_push, lists, atoms.slot, atoms.opaque, codes,
+        tree.literal_push, lists, atoms.slot, atoms.opaque, codes, len(tree.group_start) - 1,
+        _never(tree),
     )  # fmt: skip
     _refuse("entries of stabbing trees", stabs)
     asked = check_asked(tree.asked, tree.asked_push, tree.literal_push, atoms.opaque)
     _refuse("literals that are asked", asked)
+
+
+def _check_nodes(
+    tree: Arranged, codes: Ints, first: int, lists: Lists, walked: Future[None]
+) -> None:
+    """What follows from it."""
+    count, groups = len(tree.group_of), len(tree.group_start) - 1
+    record_at = np.empty(count, np.int32)
+    wakeable = np.zeros(count, np.uint8)  # an `and` with a push list, not yet in a range
+    records = check_records(
+        tree.records, tree.levels, tree.push_at, codes, tree.row_literal, first, tree.used[0],
+        record_at, wakeable,
+    )  # fmt: skip
+    _refuse("records", records)
+    walked.result()
+    contents = check_list_contents(
+        tree.pushes, lists, tree.records, record_at, wakeable, groups, _never(tree)
+    )
+    _refuse("contents of push lists", contents)
+
+
+def _never(tree: Arranged) -> int:
+    """The group that no push list may name, because it is true anyway; -1 for none."""
+    return int(tree.always[0]) if len(tree.always) else -1
 
 
 def _refuse(what: str, place: int) -> None:
@@ -109,15 +142,15 @@ def _shapes(tree: Arranged, atoms: AtomArrays, codes: Ints) -> None:
     long = ("records", "literal_group")
     arrays: dict[str, NDArray[Any]] = tree._asdict() | atoms._asdict() | {"codes": codes}
     for name, array in arrays.items():
-        dtype = np.int64 if name in long else np.uint8 if name == "kind" else np.int32
+        dtype = np.int64 if name in long else np.int32
         shape = array.shape[:1] if name != "literal_group" else (*array.shape[:1], 2)
-        if array.dtype != dtype or array.ndim == 0 or array.shape != shape:
+        narrow = name == "kind" and array.dtype == np.uint8
+        if (array.dtype != dtype and not narrow) or array.ndim == 0 or array.shape != shape:
             raise IndexFileError(f"holds {name} as {array.dtype} of shape {array.shape}")
     same = [
         ("group_of", "push_at"),
         ("stab_bound", "stab_push"),
         ("asked", "asked_push"),
-        ("masked", "masked_row"),
         ("tree_at", "tree_size", "codes"),
         ("slot", "family_low", "family_high", "kind", "opaque"),
         ("low", "high"),
@@ -163,16 +196,11 @@ def check_atoms(slot, family_low, family_high, start, low, high, kind, opaque, c
 
 
 @compiled
-def check_masked(masked, masked_row, first):
-    """Literals in order, and a row of its own for each."""
-    taken = np.zeros(len(masked), np.uint8)
-    for i in range(len(masked)):
-        row = masked_row[i]
-        if masked[i] < 0 or masked[i] >= first or (i > 0 and masked[i] <= masked[i - 1]):
+def check_rows(row_literal, first):
+    """Rows are of literals; two of one literal would do no harm."""
+    for i in range(len(row_literal)):
+        if row_literal[i] < 0 or row_literal[i] >= first:
             return i
-        if row < 0 or row >= len(masked) or taken[row]:
-            return i
-        taken[row] = 1
     return FINE
 
 
@@ -206,7 +234,7 @@ def check_claims(group_of, literal_group, always, groups, first):
         return len(always)
     for group in always:
         if group < 0 or group >= groups:
-            return group
+            return 0
         taken[group] = 1
     for i in range(len(group_of)):
         group = group_of[i]
@@ -223,7 +251,9 @@ def check_claims(group_of, literal_group, always, groups, first):
 
 
 @compiled
-def check_records(records, levels, push_at, codes, by_row, first, expected, record_at, wakeable):
+def check_records(
+    records, levels, push_at, codes, row_literal, first, expected, record_at, wakeable
+):
     """Records follow each other without gaps, numbered in order; every word of a record is one
     that kernels can follow; references to nodes go to lower levels, so that no stack of kernels
     is deeper than there are levels."""
@@ -255,7 +285,7 @@ def check_records(records, levels, push_at, codes, by_row, first, expected, reco
                 return node
             if word < 0:
                 row = word & ((1 << SLOT_SHIFT) - 1)
-                if row >= len(by_row):
+                if row >= len(row_literal):
                     return node
             else:
                 high = word & CODE_MASK
@@ -268,7 +298,7 @@ def check_records(records, levels, push_at, codes, by_row, first, expected, reco
             if ref >= first:
                 if other < 0 or other >= used_below or used_at[other] != ref - first:
                     return node
-            elif other < 0 or other >= len(by_row) or by_row[other] != ref:
+            elif other < 0 or other >= len(row_literal) or row_literal[other] != ref:
                 return node
         if header < 0:
             if used == len(used_at):
@@ -276,6 +306,6 @@ def check_records(records, levels, push_at, codes, by_row, first, expected, reco
             used_at[used] = at
             used += 1
         record_at[node] = at
-        wakeable[node] = (header >> 31) & 1 and push_at[node] >= 0
+        wakeable[node] = (header >> 31) & 1 and push_at[node] != NONE
         at = end
     return FINE if at == len(records) and used == expected else count

@@ -1,4 +1,3 @@
-# ruff: noqa: ANN001, ANN201, ANN202 — Numba infers the types of kernels
 """Whether push lists, and the trees that lead to them, are fit for kernels (see `validate`).
 
 The queue of a kernel has room for every push list once, and for what every list names. A node's
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from matchwood.compiled import compiled, inlined
 
 NODE_MASK = (1 << 31) - 1
-LIST_HEADER = 4  # of a push list: node or -1, ranges, ors, emits
+NONE = -1  # no push list; from here downward -2 - the one group that is all of a list
 FINE = -1  # what a check returns; otherwise the place where something is wrong
 _MOST = 1 << 29  # places in the queue that one list can take
 _PLACES = (1 << 32) - 1
@@ -28,48 +27,83 @@ class Lists(NamedTuple):
 
     starts: NDArray[np.uint8]  # a bit for every position: a list starts there
     nodes_from: NDArray[np.int64]  # one number: from here on lists are of nodes
-    # of literals, by position / 4, for no list is as short as that:
-    # records woken << 32 | places in the queue << 2 | position % 4; 0 for no list
+    # of literals, by position / 2, for no list is as short as that:
+    # records woken << 32 | places in the queue << 1 | position % 2; 0 for no list
     weight: NDArray[np.int64]
 
 
 def empty_lists(pushes: NDArray[np.int32]) -> Lists:
     """Room for what `check_lists` finds out."""
     bits = np.zeros(len(pushes) // 8 + 1, np.uint8)
-    return Lists(bits, np.zeros(1, np.int64), np.zeros(len(pushes) // 4 + 1, np.int64))
+    return Lists(bits, np.zeros(1, np.int64), np.zeros(len(pushes) // 2 + 1, np.int64))
 
 
 @inlined
-def _next_with_list(at, begin):
-    """The first literal or node from `begin` on that has a list; how many there are if none."""
-    while begin < len(at) and at[begin] == -1:
+def _bounds(pushes, at):
+    """Where ranges start and end, `or`s end and groups end; the end before the start if counts
+    are not there or below zero."""
+    if len(pushes) - at < 2:
+        return at, at, at, at - 1
+    counts = np.int64(pushes[at + 1])
+    if counts >= 0:
+        ranges_end = at + 2 + 2 * (counts >> 21)
+        ors_end = ranges_end + ((counts >> 11) & 1023)
+        return at + 2, ranges_end, ors_end, ors_end + (counts & 2047)
+    if counts != -1 or len(pushes) - at < 5:
+        return at, at, at, at - 1
+    ranges, ors, emits = pushes[at + 2], pushes[at + 3], pushes[at + 4]
+    if ranges < 0 or ors < 0 or emits < 0:
+        return at, at, at, at - 1
+    ranges_end = at + 5 + 2 * np.int64(ranges)
+    ors_end = ranges_end + np.int64(ors)
+    return at + 5, ranges_end, ors_end, ors_end + np.int64(emits)
+
+
+@inlined
+def _is_group(push, groups, never):
+    """Whether a push list is one group, but not the one that is always true."""
+    group = -2 - np.int64(push)
+    return 0 <= group < groups and group != never
+
+
+@inlined
+def _next_list(pushes_of, begin, groups, never):
+    """The first literal or node from `begin` on whose list is written out, or how many there are;
+    -1 where one before it says nonsense."""
+    while begin < len(pushes_of) and pushes_of[begin] < 0:
+        if pushes_of[begin] != NONE and not _is_group(pushes_of[begin], groups, never):
+            return -1
         begin += 1
     return begin
 
 
 @compiled
-def check_lists(pushes, literal_push, push_at, lists):
+def check_lists(pushes, literal_push, push_at, groups, never, lists):
     """Push lists fill their array: those of literals, then those of nodes, each in order and
     where its literal or node says."""
     at = np.int64(0)
-    literal = _next_with_list(literal_push, 0)
-    node = _next_with_list(push_at, 0)
+    literal = _next_list(literal_push, 0, groups, never)
+    node = _next_list(push_at, 0, groups, never)
     lists.nodes_from[0] = len(pushes) if node == len(push_at) else push_at[node]
     while at < len(pushes):
-        if len(pushes) - at < LIST_HEADER:
-            return at
-        ranges, ors, emits = pushes[at + 1], pushes[at + 2], pushes[at + 3]
-        end = at + LIST_HEADER + 2 * np.int64(ranges) + np.int64(ors) + np.int64(emits)
-        if ranges < 0 or ors < 0 or emits < 0 or end > len(pushes) or end == at + LIST_HEADER:
+        begin, ranges_end, ors_end, end = _bounds(pushes, at)
+        if end <= begin or end > len(pushes) or literal < 0 or node < 0:
             return at
         if literal < len(literal_push):
             if pushes[at] != -1 or literal_push[literal] != at:
                 return at
-            literal = _next_with_list(literal_push, literal + 1)
+            literal = _next_list(literal_push, literal + 1, groups, never)
+            woken = np.int64(0)
+            for i in range(begin + 1, ranges_end, 2):
+                woken += max(pushes[i], 0)
+            places = 1 + woken + ors_end - ranges_end
+            if places >= _MOST:
+                return at
+            lists.weight[at >> 1] = woken << 32 | places << 1 | at & 1
         elif node < len(push_at):
             if pushes[at] != node or push_at[node] != at:
                 return at
-            node = _next_with_list(push_at, node + 1)
+            node = _next_list(push_at, node + 1, groups, never)
         else:
             return at
         lists.starts[at >> 3] |= 1 << (at & 7)
@@ -84,12 +118,8 @@ def check_list_contents(pushes, lists, records, record_at, wakeable, groups, nev
     nodes_from = lists.nodes_from[0]
     at = np.int64(0)
     while at < len(pushes):
-        ors = np.int64(pushes[at + 2])
-        ranges_end = at + LIST_HEADER + 2 * np.int64(pushes[at + 1])
-        ors_end = ranges_end + ors
-        end = ors_end + pushes[at + 3]
-        woken = np.int64(0)
-        for i in range(at + LIST_HEADER, ranges_end, 2):
+        begin, ranges_end, ors_end, end = _bounds(pushes, at)
+        for i in range(begin, ranges_end, 2):
             record, size = pushes[i], np.int64(pushes[i + 1])
             if record < 0 or record >= len(records) or size < 1:
                 return i
@@ -100,20 +130,18 @@ def check_list_contents(pushes, lists, records, record_at, wakeable, groups, nev
                 if not wakeable[k]:
                     return i
                 wakeable[k] = 0
-            woken += size
         for i in range(ranges_end, ors_end):
             target = pushes[i]
-            if target < nodes_from or target >= len(pushes):
+            if target < 0:
+                if not _is_group(target, groups, never):
+                    return i
+            elif target < nodes_from or target >= len(pushes):
                 return i
-            if not (lists.starts[target >> 3] >> (target & 7)) & 1:
+            elif not (lists.starts[target >> 3] >> (target & 7)) & 1:
                 return i
         for i in range(ors_end, end):
             if pushes[i] < 0 or pushes[i] >= groups or pushes[i] == never:
                 return i
-        if woken + ors >= _MOST:
-            return at
-        if at < nodes_from:
-            lists.weight[at >> 2] = woken << 32 | (1 + woken + ors) << 2 | at & 3
         at = end
     return FINE
 
@@ -138,18 +166,21 @@ def check_trees(tree_at, tree_size, tree_start, codes):
 
 
 @inlined
-def _weight(position, lists):
-    """The weight of the literal's list that starts there; 0 where none does."""
-    if position < 0 or position >= lists.nodes_from[0]:
+def _weight(push, lists, groups, never):
+    """The weight of a literal's push list; 0 where it is none."""
+    if push < 0:
+        return np.int64(2) if _is_group(push, groups, never) else np.int64(0)
+    if push >= lists.nodes_from[0]:
         return np.int64(0)
-    weight = lists.weight[position >> 2]
-    return weight if weight & 3 == position & 3 else np.int64(0)
+    weight = lists.weight[push >> 1]
+    return weight if weight & 1 == push & 1 else np.int64(0)
 
 
 @compiled
 def check_stabs(
-    tree_at, tree_size, tree_start, bound, push, literal_push, lists, atom_slot, atom_opaque, codes
-):
+    tree_at, tree_size, tree_start, bound, push, literal_push, lists, atom_slot, atom_opaque,
+    codes, groups, never,
+):  # fmt: skip
     """Entries have push lists of literals, and those found by one code weigh no more than the
     lists of all literals of the slot, which a list of values may find."""
     if tree_start[-1] != len(push):
@@ -181,7 +212,7 @@ def check_stabs(
             elif (high - low) & 1:
                 return low
             for i in range(low, high):
-                weight = _weight(push[i], lists)
+                weight = _weight(push[i], lists, groups, never)
                 code = np.int64(bound[i])
                 if weight == 0 or code < 0 or code >= codes[slot]:
                     return i
@@ -189,16 +220,16 @@ def check_stabs(
                 a = max(begin, code) if i < half else middle
                 b = middle if i < half else min(begin + width, code + 1)
                 if a < b:
-                    queued[a] += (weight & _PLACES) >> 2
-                    queued[b] -= (weight & _PLACES) >> 2
+                    queued[a] += (weight & _PLACES) >> 1
+                    queued[b] -= (weight & _PLACES) >> 1
                     woken[a] += weight >> 32
                     woken[b] -= weight >> 32
         most_queued, most_woken = np.int64(0), np.int64(0)
         while atom < len(atom_slot) and atom_slot[atom] == slot:
             for ref in (2 * atom, 2 * atom + 1):
-                if literal_push[ref] >= 0 and atom_opaque[atom] < 0:
-                    weight = _weight(literal_push[ref], lists)
-                    most_queued += (weight & _PLACES) >> 2
+                if literal_push[ref] != NONE and atom_opaque[atom] < 0:
+                    weight = _weight(literal_push[ref], lists, groups, never)
+                    most_queued += (weight & _PLACES) >> 1
                     most_woken += weight >> 32
             atom += 1
         sum_queued, sum_woken = np.int64(0), np.int64(0)
@@ -218,7 +249,7 @@ def check_asked(asked, asked_push, literal_push, opaque):
         ref = asked[i]
         if ref <= last or ref >= len(literal_push) or opaque[ref >> 1] < 0:
             return i
-        if asked_push[i] < 0 or asked_push[i] != literal_push[ref]:
+        if asked_push[i] == NONE or asked_push[i] != literal_push[ref]:
             return i
         last = ref
     return FINE
