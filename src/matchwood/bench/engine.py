@@ -1,187 +1,156 @@
 """The engine on ABE-Gen: build, memory, single matches, batches, and a compiled Scan beside them.
 
-    python -m matchwood.bench.engine [--rules 1000000] [--events 1000] [--distribution uniform]
+    python -m matchwood.bench.engine [--rules 1000000] [--events 2048] [--distribution both]
 
-prints a table and a JSON line. Ratios are of one run: machines are noisy.
+Machines are noisy, so the Scan is timed among the matches that it is compared with: one scan, then
+a few events through the kernel, then the same through `match`, and so on; a scan before and after
+each sweep of a batch. A scan empties the caches, hence a few events a scan and not one. All
+answers of Scan are compared with those of `match`.
 """
 
 from __future__ import annotations
 
-import argparse
 import gc
-import json
 import resource
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from itertools import cycle
+from typing import Any, Literal
 
 import numpy as np
 
-from matchwood.bench.machine import machine
+from matchwood.bench.kernel import Kernel, table_of_events, warm_up
+from matchwood.bench.report import Figures, Options, milliseconds, report, spread
+from matchwood.bench.scanner import Scanner
 from matchwood.engine import Matcher
-from matchwood.index.atoms import Atoms
-from matchwood.index.build import gather
-from matchwood.index.segment import shared_nodes
-from matchwood.match.batch import codes_of_rows
-from matchwood.match.encode import encode
-from matchwood.match.scan import lay_out, scan
-from matchwood.match.single import ALL
-from matchwood.match.stream import table_of
 from matchwood.match.sweep import EVENTS
 from matchwood.workloads.abe_gen import AbeGen
+
+EVENTS_A_SCAN = 8
+SWEEPS = 10
+BATCHES = 3
+DISTRIBUTIONS: tuple[Literal["uniform", "zipf"], ...] = ("uniform", "zipf")
 
 Event = dict[str, int]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rules", type=int, default=1_000_000)
-    parser.add_argument("--events", type=int, default=2 * EVENTS)
-    parser.add_argument("--distribution", choices=("uniform", "zipf"), default="uniform")
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
+    parser = Options(__doc__).size("rules", full=1_000_000, small=10_000)
+    parser.size("events", full=2 * EVENTS, small=EVENTS)
+    parser.add_argument("--distribution", choices=(*DISTRIBUTIONS, "both"), default="both")
+    options = parser.read()
     workload = AbeGen(rules=options.rules, seed=options.seed)
     texts = workload.texts()
-    events = workload.events(options.events, options.distribution)
-    figures: dict[str, Any] = {
-        "benchmark": "engine",
-        "workload": "ABE-Gen",
-        "rules": options.rules,
-        "distribution": options.distribution,
-        **machine(),
-    }
-    warm_up(workload)
-    matcher = build(texts, figures)
-    singles(matcher, events, figures)
-    batches(matcher, events, figures)
-    scanned(texts, matcher, events[:20], figures)
-    report(figures)
+    warm_up()
+    common: Figures = {"workload": "ABE-Gen", "rules": options.rules, "events": options.events}
+    matcher = build(texts, common)
+    scanner = Scanner(texts)
+    results: dict[str, Figures] = {}
+    for distribution in DISTRIBUTIONS:
+        if options.distribution in (distribution, "both"):
+            events = workload.events(options.events, distribution)
+            results[distribution] = measure(matcher, scanner, events)
+    report("engine", common, results)
 
 
-def warm_up(workload: AbeGen) -> None:
-    """Compile, or load from the cache, before anything is timed."""
-    small = AbeGen(rules=2_000, seed=7)
-    matcher = Matcher(enumerate(small.texts()))
-    events = small.events(200)
-    for event in events:
-        matcher.match(event)
-    part = matcher._snapshot.parts[0]
-    part.batch._each = 1.0
-    matcher.match_batch(events)
-
-
-def build(texts: list[str], figures: dict[str, Any]) -> Matcher:
+def build(texts: list[str], figures: Figures) -> Matcher:
     gc.collect()
     started = time.perf_counter()
     matcher = Matcher(enumerate(texts))
-    figures["build_seconds"] = round(time.perf_counter() - started, 1)
-    figures["peak_gib"] = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 2)
+    figures["build_seconds"] = time.perf_counter() - started
+    figures["peak_gib"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     stats = matcher.stats()
     figures.update(bytes_a_rule=stats.bytes_a_rule, nodes=stats.nodes, predicates=stats.predicates)
     return matcher
 
 
-def timed(function: Callable[[Any], object], items: list[Any]) -> np.ndarray[Any, Any]:
-    """Milliseconds of each call."""
-    times = []
-    for item in items:
-        started = time.perf_counter()
-        function(item)
-        times.append(time.perf_counter() - started)
-    return np.array(times) * 1e3
+def measure(matcher: Matcher, scanner: Scanner, events: list[Event]) -> Figures:
+    kernel = Kernel(matcher)
+    coded = [kernel.coded(event) for event in events]
+    found = [len(kernel.match(one)) for one in coded[:200]]
+    return {
+        "matches_an_event": float(np.mean(found)),
+        **singles(matcher, kernel, scanner, events),
+        "two_threads": two_threads(kernel, coded),
+        **batches(matcher, kernel, scanner, events),
+    }
 
 
-def singles(matcher: Matcher, events: list[Event], figures: dict[str, Any]) -> None:
-    part = matcher._snapshot.parts[0]
-    single = part.matcher
-    coded = []
-    for event in events:
-        encoded, _ = encode(event, single.coders, single.patterned)
-        slots = np.array(encoded.slots, np.int32)
-        codes = np.array(encoded.codes, np.int32)
-        none = np.empty(0, np.int32)
-        coded.append((slots, codes, np.zeros(1, np.int32), none, none, None, ALL))
-    found = [len(single.match_codes(*one)) for one in coded[:200]]
-    figures["matches_an_event"] = round(float(np.mean(found)))
-    kernel = timed(lambda one: single.match_codes(*one), coded)
-    whole = timed(matcher.match, events)
-    for name, times in (("kernel", kernel), ("match", whole)):
-        figures[f"{name}_ms"] = round(float(times.mean()), 3)
-        figures[f"{name}_p50_ms"] = round(float(np.median(times)), 3)
-        figures[f"{name}_p99_ms"] = round(float(np.percentile(times, 99)), 3)
-    two = len(coded) // 2
-    halves = [coded[:two], coded[two : 2 * two]]
+def singles(matcher: Matcher, kernel: Kernel, scanner: Scanner, events: list[Event]) -> Figures:
+    scans, kernels, after_scan, matches = [], [], [], []
+    for first in range(0, len(events), EVENTS_A_SCAN):
+        some = events[first : first + EVENTS_A_SCAN]
+        coded = [kernel.coded(event) for event in some]
+        scans.append(milliseconds(scanner.scan, scanner.coded(some[0])))
+        times = [milliseconds(kernel.match, one) for one in coded]
+        kernels += times
+        after_scan.append(times[0])
+        matches += [milliseconds(matcher.match, event) for event in some]
+        check(matcher, scanner, some[0])
+    figures = spread("scan", scans) | spread("kernel", kernels) | spread("match", matches)
+    figures["kernel_after_scan_p50_ms"] = np.median(after_scan)
+    for name in ("kernel", "match"):
+        figures[f"scan_over_{name}"] = figures["scan_ms"] / figures[f"{name}_ms"]
+        figures[f"scan_over_{name}_p50"] = figures["scan_p50_ms"] / figures[f"{name}_p50_ms"]
+    return figures
+
+
+def check(matcher: Matcher, scanner: Scanner, event: Event) -> None:
+    """Compare the last answer of Scan with that of the matcher."""
+    if sorted(matcher.match(event)) != scanner.found():
+        raise AssertionError(f"Scan and Matcher disagree about {event}")
+
+
+def two_threads(kernel: Kernel, coded: list[Any]) -> float:
+    """How many times as fast two threads are as one."""
+    middle = len(coded) // 2
+    halves = [coded[:middle], coded[middle : 2 * middle]]
 
     def run(half: list[Any]) -> None:
         for one in half:
-            single.match_codes(*one)
+            kernel.match(one)
 
-    started = time.perf_counter()
-    for half in halves:
-        run(half)
-    one_thread = time.perf_counter() - started
+    one, two = [], []
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(run, halves))
-        started = time.perf_counter()
-        list(pool.map(run, halves))
-    figures["two_threads"] = round(one_thread / (time.perf_counter() - started), 2)
+        for _ in range(3):
+            one.append(sum(milliseconds(run, half) for half in halves))
+            two.append(milliseconds(lambda: list(pool.map(run, halves))))
+    return float(np.median(one) / np.median(two))
 
 
-def batches(matcher: Matcher, events: list[Event], figures: dict[str, Any]) -> None:
-    part = matcher._snapshot.parts[0]
-    part.batch._each = 1.0  # sweep, whatever it costs
-    slices = [events[i : i + EVENTS] for i in range(0, len(events) - EVENTS + 1, EVENTS)]
-    coded = [codes_of_rows(piece, part.matcher)[0] for piece in slices]
+def batches(matcher: Matcher, kernel: Kernel, scanner: Scanner, events: list[Event]) -> Figures:
+    pieces = [events[i : i + EVENTS] for i in range(0, len(events) - EVENTS + 1, EVENTS)]
+    coded = [kernel.coded_batch(piece) for piece in pieces or [events]]
+    each = min(EVENTS, len(events))
+    one = scanner.coded(events[0])
+    table = table_of_events(events)
+    rows = 0
 
-    def sweep(codes: Any) -> None:
-        for _ in part.batch.pairs(codes, ALL, lambda _: None):  # type: ignore[arg-type,return-value]
-            pass
+    def through_arrow() -> None:
+        nonlocal rows
+        rows = sum(piece.num_rows for piece in matcher.match_batches(table))
 
-    sweep(coded[0])
-    times = timed(sweep, coded)
-    figures["batch_kernel_ms"] = round(float(times.mean()) / EVENTS, 4)
-    table = table_of({name: [e.get(name) for e in events] for name in sorted(set().union(*events))})
-    started = time.perf_counter()
-    rows = sum(piece.num_rows for piece in matcher.match_batches(table))
-    figures["match_batch_ms"] = round((time.perf_counter() - started) * 1e3 / len(events), 4)
-    figures["pairs"] = rows
-
-
-def scanned(
-    texts: list[str], matcher: Matcher, events: list[Event], figures: dict[str, Any]
-) -> None:
-    """The compiled Scan in the same run, and its answers against the kernel's."""
-    atoms = Atoms()
-    gathered = gather(texts, atoms)
-    arrays, number, _ = atoms.seal()
-    shared = shared_nodes(gathered.program, gathered.start, number)
-    laid = lay_out(shared, arrays)
-    slots = {slot.attribute: (i, slot) for i, slot in enumerate(atoms.slots)}
-    out = np.empty(len(texts), np.int32)
-    times = []
-    for event in events:
-        codes = np.zeros(len(atoms.slots), np.int32)
-        for name, value in event.items():
-            if name in slots:
-                place, slot = slots[name]
-                codes[place] = slot.code(next(iter(slot.first)), value)
-        scan(*laid, codes, out)
-        started = time.perf_counter()
-        found = scan(*laid, codes, out)
-        times.append(time.perf_counter() - started)
-        if sorted(matcher.match(event)) != gathered.accepted[np.sort(out[:found])].tolist():
-            raise AssertionError("Scan and Matcher disagree")
-    figures["scan_ms"] = round(float(np.mean(times)) * 1e3, 2)
-    for name in ("kernel_ms", "match_ms", "batch_kernel_ms", "match_batch_ms"):
-        figures[f"scan_over_{name[:-3]}"] = round(figures["scan_ms"] / figures[name], 1)
-
-
-def report(figures: dict[str, Any]) -> None:
-    width = max(map(len, figures))
-    for name, value in figures.items():
-        print(f"{name:{width}}  {value}")
-    print(json.dumps(figures))
+    kernel.sweep(coded[0])
+    scans = [milliseconds(scanner.scan, one)]
+    sweeps, tables = [], []
+    for _, codes in zip(range(SWEEPS), cycle(coded), strict=False):
+        sweeps.append(milliseconds(kernel.sweep, codes) / each)
+        scans.append(milliseconds(scanner.scan, one))
+    for _ in range(BATCHES):
+        tables.append(milliseconds(through_arrow) / len(events))
+        scans.append(milliseconds(scanner.scan, one))
+    scan = np.median(scans)
+    return {
+        "pairs": rows,
+        "scan_beside_batches_p50_ms": scan,
+        "batch_kernel_ms": np.mean(sweeps),
+        "batch_kernel_p50_ms": np.median(sweeps),
+        "match_batch_ms": np.mean(tables),
+        "match_batch_p50_ms": np.median(tables),
+        "scan_over_batch_kernel_p50": scan / np.median(sweeps),
+        "scan_over_match_batch_p50": scan / np.median(tables),
+    }
 
 
 if __name__ == "__main__":
