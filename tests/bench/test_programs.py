@@ -1,0 +1,65 @@
+"""Every benchmark runs at small scale, and `make bench` runs every benchmark."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import matchwood.bench
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PROGRAMS = sorted(
+    path.stem
+    for path in Path(matchwood.bench.__file__).parent.glob("*.py")
+    if '__name__ == "__main__"' in path.read_text(encoding="utf-8")
+)
+# One figure of each that must be there, and in which results.
+EXPECTED = {
+    "engine": ("scan_over_kernel_p50", {"uniform", "zipf"}),
+    "few": ("event_p50_us", {"match", "rule-engine", "rule-engine over match"}),
+    "files": ("load_ms", {"checked", "trusted"}),
+    "ranges": ("match_batch_ms", {"sparse", "dense"}),
+    "scaling": ("over_smallest", {"333", "1,000", "3,333", "10,000"}),
+    "strings": ("candidates_an_event", {"match_batch"}),
+    "updates": ("max_ms", {"match alone", "any update", "match meanwhile", "bulk update"}),
+}
+
+
+def test_make_bench_runs_every_program() -> None:
+    listed = re.search(r"^BENCHES := .*matchwood\.bench\.,(.*)\)$", makefile(), re.MULTILINE)
+    assert listed is not None
+    assert sorted(listed[1].split()) == PROGRAMS
+
+
+def makefile() -> str:
+    return (REPOSITORY / "Makefile").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_every_program_is_documented(program: str) -> None:
+    page = (REPOSITORY / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    assert f"python -m matchwood.bench.{program}" in page
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_program(program: str) -> None:
+    if program == "few":
+        pytest.importorskip("rule_engine")
+    command = [sys.executable, "-m", f"matchwood.bench.{program}", "--scale", "small"]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=300)
+    assert done.returncode == 0, done.stderr
+    *table, line = done.stdout.splitlines()
+    printed = json.loads(line)
+    assert printed["benchmark"] == program
+    assert {"processor", "cores", "python", "numba", "numpy"} <= printed.keys()
+    figure, results = EXPECTED[program]
+    assert results <= printed["results"].keys()
+    for result in results:
+        assert printed["results"][result][figure] > 0
+        assert any(result in row for row in table)
+    numbers = [n for figures in printed["results"].values() for n in figures.values()]
+    assert all(isinstance(number, int | float) and number >= 0 for number in numbers)
