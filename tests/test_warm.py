@@ -29,6 +29,7 @@ matcher.match_batch(events, limit=2)
 matcher.match_batch(pa.Table.from_pylist(events[:-1]), tags=["t"])
 del matcher["y"]
 matcher.compact()
+matcher.why_not(events[0])
 matcher.save("warm.mw")
 Matcher.load("warm.mw").match_batch(events)
 print(json.dumps([before, kernels()]))

@@ -64,6 +64,7 @@ def _exercise(matcher: Any) -> None:
         matcher.match(one)
         matcher.match(one, tags={"none"})
         matcher.match(one, limit=1)
+        matcher.why_not(one)
     matcher.match_batch(events)
     matcher.match_batch(events[:1])
     matcher.match_batch(_table(event))
