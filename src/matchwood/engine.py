@@ -34,9 +34,8 @@ Progress = Callable[[int, int], None]
 
 MAX_PENDING = 16
 MAX_PARTS = 4
-FACTOR = 8  # parts merge when one is less than this many times the next
+FACTOR = 4  # a part is merged with smaller ones when it is less than this many times their sum
 _ORDINALS = 1 << 40
-QUIET_MERGE = 512  # rules that are merged at once rather than in the background
 
 
 class Matcher(MutableMapping[Any, Any]):
@@ -276,11 +275,7 @@ class Matcher(MutableMapping[Any, Any]):
         if len(self._snapshot.pending) > MAX_PENDING:
             self._flush()
         chosen = self._to_merge()
-        if not chosen:
-            return
-        if sum(part.live for part in chosen) <= QUIET_MERGE:
-            self._merge(chosen)
-        elif self._merging is None:
+        if chosen and self._merging is None:
             self._merging = threading.Thread(target=self._merge_later, args=(chosen,), daemon=True)
             self._merging.start()
 
@@ -293,12 +288,16 @@ class Matcher(MutableMapping[Any, Any]):
             self._snapshot = self._with(part, Snapshot(snapshot.parts, ()))
 
     def _to_merge(self) -> list[Part]:
+        """The smallest parts, with those that are not much larger than all of them together."""
         parts = self._snapshot.parts
-        for place in range(len(parts) - 1, 0, -1):
-            if parts[place - 1].live < FACTOR * parts[place].live or place >= MAX_PARTS:
-                return list(parts[place - 1 :])
-        emptied = [p for p in parts if p.live < len(p.details) // 2]
-        return emptied[:1]
+        if len(parts) <= MAX_PARTS:
+            return [p for p in parts if p.live < len(p.details) // 2][:1]
+        chosen = list(parts[MAX_PARTS - 1 :])
+        for part in reversed(parts[: MAX_PARTS - 1]):
+            if part.live >= FACTOR * sum(p.live for p in chosen):
+                break
+            chosen.append(part)
+        return chosen
 
     def _merge(self, chosen: list[Part]) -> None:
         kept = [one for part in chosen for one in part.live_details()]

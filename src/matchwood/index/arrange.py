@@ -39,7 +39,6 @@ REST_MASK = (1 << 14) - 1
 # emit. Counts are ranges << 21 | ors << 11 | emits, or -1 and the three in words of their own. A
 # list of one group is not written out: in its place stands -2 - group.
 MAX_SLOTS = 1 << 18  # slots that an inline word can name
-MAX_OPERANDS = 16_000
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]

@@ -16,6 +16,7 @@ from matchwood.index.arrange import Arranged, arrange
 from matchwood.index.atoms import LAZY, AtomArrays, Atoms, Slot, kind_of
 from matchwood.index.build import Progress, gather, no_collection
 from matchwood.index.nodes import Shared, share
+from matchwood.index.reuse import narrow, reuse
 from matchwood.index.statistics import Statistics, probabilities
 from matchwood.language.errors import RuleError
 from matchwood.language.tree import Node
@@ -98,4 +99,4 @@ def shared_nodes(program: Ints, start: Longs, number: Ints) -> Shared:
     """The nodes of programs whose atoms are renumbered."""
     literals = program >= 0
     program[literals] = 2 * number[program[literals] >> 1] + (program[literals] & 1)
-    return share(program, start, len(number))
+    return narrow(reuse(share(program, start, len(number))))
