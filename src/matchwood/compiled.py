@@ -64,14 +64,14 @@ class _Cache(FunctionCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
             return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
-        except (EOFError, pickle.UnpicklingError, ValueError, IndexError):
+        except (EOFError, ImportError, pickle.UnpicklingError, ValueError, IndexError):
             self.flush()  # type: ignore[no-untyped-call]
             return None
 
 
 def compiled(function: Callable[..., Any]) -> Any:
     """Compile a kernel that releases the GIL; keep it on disk where that is possible."""
-    if numba.config.DISABLE_JIT:
+    if config.DISABLE_JIT:
         return np.errstate(over="ignore")(function)  # integers wrap around, as compiled ones do
     kernel = numba.njit(nogil=True)(function)
     if _directory is not None and hasattr(kernel, "_cache"):

@@ -8,7 +8,10 @@ nothing has to be adjusted when a smaller rule comes after a larger one.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from matchwood.compiled import compiled
 from matchwood.index.nodes import Shared
@@ -41,7 +44,7 @@ def narrow(shared: Shared, most: int = MAX_OPERANDS) -> Shared:
     operator = shared.operator.tolist()
     lists = np.split(shared.operands, shared.start[1:-1])
     for node in np.flatnonzero(sizes > most).tolist():
-        refs = lists[node]
+        refs: NDArray[Any] = lists[node]
         while len(refs) > most:
             pieces = np.array_split(refs, -(-len(refs) // most))
             refs = shared.first + np.arange(len(operator), len(operator) + len(pieces))

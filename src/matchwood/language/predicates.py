@@ -235,6 +235,8 @@ def attribute_name(name: object) -> str:
 
 
 def _comparison(op: str) -> str:
+    if op in COMPARISONS:
+        return op
     op = {"==": "=", "<>": "!="}.get(op, op)
     if op not in COMPARISONS:
         raise RuleError(f"a comparison is one of {' '.join(COMPARISONS)}, found {op!r}")

@@ -1,10 +1,9 @@
 """Rule text to tree.
 
-One pass with regular expressions: `_OPERAND` reads a whole simple predicate, which is interned
-by its text (the predicates of a large set repeat), and `_CONNECTIVE` what stands between two;
-tokens are read one by one where those do not fit. `and`, `or`, `xor`, `not` and parentheses are
-kept on a stack of our own, so depth costs nothing, and every quantifier that could backtrack is
-possessive, so time is linear.
+Rules of simple predicates go the quick way of `simple`, which leaves the others to the parser
+here. It has simple predicates read whole as well, and reads tokens one by one where those do not
+fit. `and`, `or`, `xor`, `not` and parentheses are kept on a stack of our own, so depth costs
+nothing, and every quantifier that could backtrack is possessive, so time is linear.
 """
 
 from __future__ import annotations
@@ -15,20 +14,11 @@ from typing import Any
 from matchwood.language.arithmetic import Attribute, Side, Sum, Variable
 from matchwood.language.errors import RuleError
 from matchwood.language.operands import Operands
-from matchwood.language.tokens import (
-    COMPARE,
-    NUMBER,
-    PATH,
-    SPACE,
-    STRING,
-    Token,
-    reserved,
-    unquote,
-)
+from matchwood.language.simple import PREDICATE, Chain, simple_predicate, simple_rule
+from matchwood.language.tokens import SPACE, Token, reserved, unquote
 from matchwood.language.tree import (
     FLIPPED,
     MAX_LEVELS,
-    And,
     AttributeComparison,
     Between,
     Call,
@@ -39,33 +29,19 @@ from matchwood.language.tree import (
     Like,
     Node,
     Not,
-    Or,
     VariableComparison,
-    parity_chain,
 )
 from matchwood.language.values import Literal, family_of, holds, is_text
 
 MAX_TEXT = 1 << 20  # bytes of UTF-8
-_MAX_INTERNED = 1 << 18
-_MAX_INTERNED_TEXT = 200  # longer predicates hardly repeat, and would fill the memory
-
-_SIMPLE = rf"(?:-?+{NUMBER}|{STRING})"  # a literal of a simple predicate
 
 _SUM_AHEAD = rf"{SPACE}[\s(+-]*+[?0-9.]"
-_OPERAND = re.compile(
-    rf"{SPACE}(?:({PATH}\s*+(?:{COMPARE}\s*+{_SIMPLE}"
-    rf"|(?:(?:not|NOT)\s++)?+(?:in|IN)\s*+\(\s*+{_SIMPLE}(?:\s*+,\s*+{_SIMPLE})*+\s*+\)"
-    rf"|(?:(?:not|NOT)\s++)?+(?:between\s++{_SIMPLE}\s++and|BETWEEN\s++{_SIMPLE}\s++AND)\s++{_SIMPLE}))"
-    r"(?!\w)(?=\s*+(?:\)|$|(?:and|or|xor|xnor|AND|OR)\b))"
-    rf"|(\((?!{_SUM_AHEAD})))"
-)
+_OPERAND = re.compile(rf"{SPACE}(?:({PREDICATE})|(\((?!{_SUM_AHEAD})))")
 _CONNECTIVE = re.compile(rf"{SPACE}(\w++|\)|\Z|)")
 
 _CONNECTIVES = frozenset(("and", "or", "xor", "xnor", ")"))
 _COMPARISON_SYMBOLS = frozenset(("=", "==", "!=", "<>", "<", "<=", ">", ">="))
 _AFTER_ATTRIBUTE = frozenset(("is", "not", "between", "in", "like", "ilike", "rlike"))
-
-_interned: dict[str, Node] = {}
 
 
 def parse(rule: object) -> Node:
@@ -79,7 +55,8 @@ def parse(rule: object) -> Node:
     if isinstance(rule, str):
         if not rule.lstrip().startswith("{"):
             check_size(rule)
-            return _Parser(rule).rule()
+            tree = simple_rule(rule)
+            return _Parser(rule).rule() if tree is None else tree
     elif isinstance(rule, Node):
         return rule
     elif hasattr(rule, "as_rule"):
@@ -109,37 +86,6 @@ def check_size(text: str) -> None:
         )
 
 
-class _Chain:
-    """An open parenthesis: the operands read so far, by how tightly they bind."""
-
-    __slots__ = ("ands", "nots", "ors", "parity", "start", "xnors")
-
-    def __init__(self, start: int) -> None:
-        self.start = start
-        self.ors: list[Node] = []
-        self.parity: list[Node] = []
-        self.xnors = 0  # of the connectives between the operands of `parity`
-        self.ands: list[Node] = []
-        self.nots = 0
-
-    def close_and(self) -> Node:
-        ands = self.ands
-        self.ands = []
-        return ands[0] if len(ands) == 1 else And(ands)
-
-    def close_parity(self) -> Node:
-        last = self.close_and()
-        if not self.parity:
-            return last
-        operands, xnors = [*self.parity, last], self.xnors
-        self.parity, self.xnors = [], 0
-        return parity_chain(operands, xnors)
-
-    def close(self) -> Node:
-        last = self.close_parity()
-        return Or([*self.ors, last]) if self.ors else last
-
-
 class _Parser(Operands):
     def rule(self) -> Node:
         try:
@@ -148,18 +94,17 @@ class _Parser(Operands):
             raise error.at(self.text, min(self.position, len(self.text))) from None
 
     def _rule(self) -> Node:
-        text, operand, interned = self.text, _OPERAND.match, _interned.get
-        chain = _Chain(0)
-        outer: list[_Chain] = []
+        chain = Chain(0)
+        outer: list[Chain] = []
         levels = 0
         while True:
-            match = operand(text, self.position)
+            match = _OPERAND.match(self.text, self.position)
             simple = match[1] if match is not None else None
-            node = interned(simple) if simple is not None else None
+            node = simple_predicate(simple) if simple is not None else None
             if match is not None and node is not None:
                 self.position = match.end()
             else:
-                opened = "" if simple is not None else self.opens(match)
+                opened = self.opens(match if simple is None else None)
                 if opened:
                     levels += 1
                     if levels > MAX_LEVELS:
@@ -169,20 +114,11 @@ class _Parser(Operands):
                         )
                     if opened == "(":
                         outer.append(chain)
-                        chain = _Chain(self.position - 1)
+                        chain = Chain(self.position - 1)
                     else:
                         chain.nots += 1
                     continue
                 node = self.primary()
-                if (
-                    simple is not None
-                    and len(simple) <= _MAX_INTERNED_TEXT
-                    and match is not None
-                    and match.end() == self.position
-                ):
-                    if len(_interned) >= _MAX_INTERNED:
-                        _interned.clear()
-                    _interned[simple] = node
             while True:
                 if chain.nots:
                     levels -= chain.nots
@@ -206,7 +142,7 @@ class _Parser(Operands):
                 chain = outer.pop()
                 levels -= 1
 
-    def connective(self, chain: _Chain, inside: bool) -> str:
+    def connective(self, chain: Chain, inside: bool) -> str:
         """Take what follows an operand: a connective in lower case, `)`, or '' at the end."""
         match = _CONNECTIVE.match(self.text, self.position)
         assert match is not None

@@ -18,6 +18,7 @@ from matchwood.language.errors import RuleError
 
 MAX_DIGITS = 400
 MAX_EXPONENT = 400
+_PLAIN_INTEGER = 10**40  # below it an integer is spelled without an exponent
 
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
 _SECOND = 1_000_000_000
@@ -156,7 +157,7 @@ def negative(number: int | Decimal) -> int | Decimal:
 
 def spell_number(number: int | Decimal) -> str:
     """Canonical text of a number, which `read_number` reads back; a RuleError over the limits."""
-    if isinstance(number, int) and -(10**40) < number < 10**40:
+    if isinstance(number, int) and -_PLAIN_INTEGER < number < _PLAIN_INTEGER:
         return str(number)
     sign, digits, exponent = Decimal(number).as_tuple()
     assert isinstance(exponent, int)
@@ -252,6 +253,8 @@ def in_range(ns: int) -> Time | None:
 
 def literal(value: object) -> Literal:
     """The canonical literal of a Python value, a RuleError for what cannot be one."""
+    if type(value) is int and -_PLAIN_INTEGER < value < _PLAIN_INTEGER:
+        return value
     value = plain(value)
     if isinstance(value, bool | Time):
         return value

@@ -304,10 +304,10 @@ def _drain(end, ix, sc, list_start, list_codes, waiting, epoch):
         elif begin < end:
             at = np.int64(queue[begin])
             begin += 1
-            if begin + 2 * _AHEAD < end:
-                prefetch(pushes, max(queue[begin + 2 * _AHEAD], 0))
-            if begin + _AHEAD < end:
-                soon = np.int64(max(queue[begin + _AHEAD], 0))
+            if begin + 2 * _AHEAD < end and queue[begin + 2 * _AHEAD] >= 0:
+                prefetch(pushes, queue[begin + 2 * _AHEAD])
+            if begin + _AHEAD < end and queue[begin + _AHEAD] >= 0:
+                soon = np.int64(queue[begin + _AHEAD])
                 if pushes[soon + 1] >> 21 != 0:
                     prefetch(records, pushes[soon + 2])
                 if pushes[soon] >= 0:

@@ -37,9 +37,8 @@ _STATE = {True: TRUE_SEEN, False: FALSE_SEEN, None: UNDEFINED_SEEN}
 class _Working:
     """The scratch of one thread, and the epoch of its last event."""
 
-    def __init__(self, segment: Segment) -> None:
+    def __init__(self, segment: Segment, queue: int) -> None:
         nodes, groups = segment.nodes, len(segment.tree.group_start) - 1
-        sources = len(segment.tree.stab_push) + len(segment.tree.asked) + len(segment.opaque)
         depth = len(segment.tree.levels) + 2
         waking = 2 * nodes if segment.lazy else nodes  # a record that waits may be woken as well
         self.scratch = Scratch(
@@ -47,7 +46,7 @@ class _Working:
             np.zeros(nodes, np.uint8),
             np.zeros(groups + 1, np.uint8),
             np.zeros(len(segment.opaque), np.uint8),
-            np.empty(waking + sources + _or_entries(segment) + 1, np.int32),
+            np.empty(waking + queue, np.int32),
             np.empty(3 * depth, np.int64),
             np.empty(groups + 1, np.int32),
             np.empty(waking + 1, np.int32),
@@ -65,20 +64,16 @@ class _Working:
         return self.epoch
 
 
-def _or_entries(segment: Segment) -> int:
-    """How often push lists name an `or`: each list is read at most once an event."""
-    pushes, lists = segment.tree.pushes, list_starts(segment)
-    counts = pushes[lists + 1] if len(lists) else np.empty(0, np.int32)
-    narrow = counts[counts >= 0]
-    wide = lists[counts < 0]
-    return int(((narrow >> 11) & 1023).sum()) + (int(pushes[wide + 3].sum()) if len(wide) else 0)
-
-
-def list_starts(segment: Segment) -> NDArray[np.int64]:
-    """Where push lists start."""
+def queue_size(segment: Segment) -> int:
+    """What an event can put into the queue beside nodes: literals, and `or`s that lists name."""
     tree = segment.tree
-    starts = np.concatenate([tree.push_at, tree.stab_push, tree.asked_push]).astype(np.int64)
-    return np.unique(starts[starts >= 0])
+    lists = np.concatenate([tree.literal_push, tree.push_at]).astype(np.int64)
+    literals = int((tree.literal_push != -1).sum())
+    lists = lists[lists >= 0]
+    counts = tree.pushes[lists + 1]
+    wide = lists[counts < 0]
+    ors = int(((counts[counts >= 0] >> 11) & 1023).sum()) + int(tree.pushes[wide + 3].sum())
+    return literals + ors + 1
 
 
 class SegmentMatcher:
@@ -97,6 +92,7 @@ class SegmentMatcher:
         self.index = index_of(segment)
         self.patterns = pattern_indexes(segment, schema)
         self.patterned = set(self.patterns)
+        self._queue = queue_size(segment)
         self._free: list[_Working] = []  # append and pop are atomic: threads share it
 
     def match(
@@ -127,7 +123,7 @@ class SegmentMatcher:
         keep: NDArray[np.uint8],
     ) -> Ints:
         """The ordinals of the rules that are true of an event given as codes."""
-        working = self._free.pop() if self._free else _Working(self.segment)
+        working = self._free.pop() if self._free else _Working(self.segment, self._queue)
         try:
             epoch = working.next_epoch()
             scratch = working.scratch
@@ -141,7 +137,7 @@ class SegmentMatcher:
             found = expand(groups, tree.group_start, tree.always, keep, working.rules)
             return working.rules[:found].copy()
         except BaseException:
-            working = _Working(self.segment)  # its states are in doubt
+            working = _Working(self.segment, self._queue)  # its states are in doubt
             raise
         finally:
             self._free.append(working)
