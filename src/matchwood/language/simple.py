@@ -103,6 +103,11 @@ def simple_predicate(text: str) -> Node | None:
     return node
 
 
+def forget() -> None:
+    """Give back the memory of the interned predicates; they are read anew when they come again."""
+    _interned.clear()
+
+
 def _read(pieces: list[str]) -> Node | None:
     interned, words = _interned.get, _WORDS.get
     chain = Chain(0)
