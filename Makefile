@@ -10,7 +10,7 @@ EXTRAS := dev,spark,service,bench
 # Build tools are pinned like the rest, so the package is built with these and not in isolation.
 BUILD_TOOLS := hatchling editables
 JOBS ?= 2
-BENCHES := $(addprefix matchwood.bench.,engine scaling strings ranges few updates files)
+BENCHES := $(addprefix matchwood.bench.,parser engine scaling strings ranges few updates files)
 
 # Named after what was installed: as long as these files say the same, nothing is installed again.
 STAMP := $(VENV)/installed-$(shell cat pyproject.toml constraints.txt | sha256sum | cut -c1-16)

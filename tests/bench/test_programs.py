@@ -21,6 +21,7 @@ EXPECTED = {
     "engine": ("scan_over_kernel_p50", {"uniform", "zipf"}),
     "few": ("event_p50_us", {"match", "rule-engine", "rule-engine over match"}),
     "files": ("load_ms", {"checked", "trusted"}),
+    "parser": ("cold_rules_a_second", {"ABE-Gen", "without sharing"}),
     "ranges": ("match_batch_ms", {"sparse", "dense"}),
     "scaling": ("over_smallest", {"333", "1,000", "3,333", "10,000"}),
     "strings": ("candidates_an_event", {"match_batch"}),
