@@ -19,6 +19,18 @@ def machine() -> dict[str, object]:
     }
 
 
+def waited() -> float | None:
+    """The part of its time that the main thread was ready to run and had no core; None if unknown.
+
+    Others were at work then, and the figures are too high, those of long calls more than others.
+    """
+    try:
+        running, waiting, _ = Path("/proc/self/schedstat").read_text().split()
+    except (OSError, ValueError):
+        return None
+    return int(waiting) / max(1, int(running) + int(waiting))
+
+
 def processor() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()

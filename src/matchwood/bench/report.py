@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from matchwood.bench.machine import machine
+from matchwood.bench.machine import machine, waited
 
 Figures = dict[str, Any]
 
@@ -66,7 +66,7 @@ def spread(name: str, times: Iterable[float], unit: str = "ms") -> Figures:
 
 def report(benchmark: str, common: Figures, results: Mapping[str, Figures]) -> None:
     """Print one table, of a column a result, and the same as one line of JSON."""
-    common = {"benchmark": benchmark, **machine(), **common}
+    common = {"benchmark": benchmark, **machine(), "waited_for_a_core": waited(), **common}
     common = {name: rounded(value) for name, value in common.items()}
     columns = {
         title: {name: rounded(value) for name, value in figures.items()}
