@@ -10,6 +10,7 @@ rules must answer is compared with `evaluate`.
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
 from collections.abc import Iterator
@@ -57,11 +58,33 @@ class Reader:
             thread.join()
 
 
+@contextmanager
+def collecting() -> Iterator[list[float]]:
+    """The milliseconds of each full garbage collection, for which all threads wait."""
+    times: list[float] = []
+    started = 0.0
+
+    def note(phase: str, about: dict[str, int]) -> None:
+        nonlocal started
+        if about["generation"] == 2:
+            if phase == "start":
+                started = time.perf_counter()
+            else:
+                times.append((time.perf_counter() - started) * 1e3)
+
+    gc.callbacks.append(note)
+    try:
+        yield times
+    finally:
+        gc.callbacks.remove(note)
+
+
 def main() -> None:
     parser = Options(__doc__).size("rules", full=1_000_000, small=20_000)
     parser.size("updates", full=2_000, small=300).size("bulk", full=10_000, small=1_000)
     parser.size("seconds", full=10, small=1)
     parser.add_argument("--pause", type=float, default=2, help="milliseconds after an update")
+    parser.add_argument("--freeze", action="store_true", help="gc.freeze() after the build")
     options = parser.read()
     warm_up()
     workload = AbeGen(rules=options.rules, seed=options.seed)
@@ -69,6 +92,8 @@ def main() -> None:
     new = AbeGen(rules=options.updates + options.bulk, seed=options.seed + 1).texts()
     exercise(new[:200])
     events = workload.events(64)
+    if options.freeze:
+        gc.freeze()
     matcher.match(events[0])  # the first one makes what the others use
     reader = Reader(matcher, events)
     results: dict[str, Figures] = {}
@@ -86,6 +111,7 @@ def main() -> None:
         "updates": options.updates,
         "bulk": options.bulk,
         "pause_ms": options.pause,
+        "frozen": options.freeze,
         "merge_after_the_last_ms": merging,
         "parts_in_the_end": matcher.stats().segments,
     }
@@ -115,7 +141,7 @@ def updates(
     untouched = random.sample(range(rules), min(rules, len(texts)))
     changed: dict[int, str | None] = {}
     times: dict[str, list[float]] = {kind: [] for kind in KINDS}
-    with reader.reading() as meanwhile:
+    with reader.reading() as meanwhile, collecting() as collections:
         for place, text in enumerate(texts):
             kind = KINDS[place % len(KINDS)]
             rule_id = rules + place if kind == "add" else untouched.pop()
@@ -130,6 +156,7 @@ def updates(
         results[kind] = extremes(taken)
     results["any update"] = extremes([one for taken in times.values() for one in taken])
     results["match meanwhile"] = extremes(meanwhile)
+    results["full garbage collection"] = extremes(collections)
     return changed, merging
 
 
@@ -144,6 +171,8 @@ def bulk(
 
 
 def extremes(times: list[float]) -> Figures:
+    if not times:
+        return {"count": 0}
     return {
         "count": len(times),
         "p50_ms": np.median(times),
