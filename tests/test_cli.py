@@ -100,7 +100,7 @@ def test_explain_by_id_and_schema(folder: Path) -> None:
         ("check rules.jsonl --schema none.toml", "none.toml: no such file"),
         ("check rules.jsonl --schema rules.jsonl", "a schema is a .toml or .json file"),
         ("check rules.jsonl --dialect hive", "no dialect 'hive': expected spark"),
-        ("check", "Missing argument 'RULES...'"),
+        ("check", "Missing argument 'RULES'"),
         ("check --what rules.jsonl", "No such option"),
         ("test rules.jsonl none.jsonl", "none.jsonl: no such file"),
         ("explain a> {}", "the rule: line 1, column 3"),

@@ -17,7 +17,7 @@ from matchwood.schema.schema import nearest
 from matchwood.tables import BadRow, read_rules
 
 RulesFiles = Annotated[
-    list[Path], typer.Argument(metavar="RULES...", help="Tables of rules: .jsonl, .csv, .parquet.")
+    list[Path], typer.Argument(metavar="RULES", help="Tables of rules: .jsonl, .csv, .parquet.")
 ]
 RulesFile = Annotated[
     Path, typer.Argument(metavar="RULES", help="A table of rules: .jsonl, .csv, .parquet.")
@@ -37,7 +37,7 @@ def check(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Report every bad rule with its place, and warn of likely mistakes."""
+    """Report bad rules with their places, and likely mistakes."""
     if dialect is not None and dialect not in DIALECTS:
         misuse(f"no dialect {dialect!r}: expected {' or '.join(DIALECTS)}")
     with Watch("rules") as watch:
@@ -66,7 +66,7 @@ def try_cases(
     schema: SchemaFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Try examples: events, with the rules that must match them and those that must not."""
+    """Try examples: events, and the rules that must match them."""
     report = run_cases(rules, cases, read_schema(schema))
     if as_json:
         print_json(report.to_json())
@@ -91,7 +91,7 @@ def explain_rule(
     schema: SchemaFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Draw a rule with true, false or undefined at each node, and the values seen."""
+    """Draw a rule with its truth at each node and the values seen."""
     try:
         tree = parse(text_of(rule)) if rules is None else rule_of(rules, rule)
         explanation = explain(tree, event_of(event), schema=read_schema(schema))

@@ -146,7 +146,7 @@ class _Run:
 def build(
     rules: Annotated[
         list[Path],
-        typer.Argument(metavar="RULES...", help="Tables of rules: .jsonl, .csv, .parquet."),
+        typer.Argument(metavar="RULES", help="Tables of rules: .jsonl, .csv, .parquet."),
     ],
     output: Annotated[Path, typer.Argument(metavar="OUTPUT.mw", help="The file to write.")],
     events: Annotated[
@@ -193,7 +193,7 @@ def stats(rules: Rules, schema: SchemaFile = None, as_json: AsJson = False) -> N
 
 @app.command("warm-up")
 def warm_up(as_json: AsJson = False) -> None:
-    """Compile all kernels into the cache, so that nothing is compiled later."""
+    """Compile all kernels now, so that no event waits for it."""
     from matchwood.warm import warm_up
 
     done = warm_up()
