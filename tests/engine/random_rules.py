@@ -139,8 +139,8 @@ scalars = st.sampled_from(SCALARS)
 lists = st.one_of(st.lists(scalars, max_size=4), st.lists(scalars, max_size=2).map(tuple))
 objects = st.dictionaries(st.sampled_from(["x", "y"]), scalars, max_size=2)
 values = st.one_of(scalars, scalars, scalars, lists, objects, st.lists(objects, max_size=2))
-flat = {name: values for name in (*NAMES, "unknown")}
-nested = {name: values for name in ("a", "b", "größe")} | {
+flat = dict.fromkeys((*NAMES, "unknown"), values)
+nested = dict.fromkeys(("a", "b", "größe"), values) | {
     "c": st.one_of(
         values,
         st.fixed_dictionaries({}, optional={"d": values}),

@@ -124,7 +124,7 @@ def test_slices_are_the_same_pairs(matcher, strategy):
 
 
 def test_a_batch_of_more_pairs_than_a_buffer_holds():
-    rules = {number: "a >= 0" for number in range(3000)} | {-1: "a = 1 and b is null"}
+    rules = dict.fromkeys(range(3000), "a >= 0") | {-1: "a = 1 and b is null"}
     matcher = Matcher(rules)
     for strategy in STRATEGIES:
         force(matcher, strategy)
