@@ -298,6 +298,7 @@ def test_more_attributes_than_an_event_has():
         assert batches(matcher, events, strategy) == right
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", ["and", "or"])
 def test_more_operands_than_a_record_holds(operator):
     """A header counts operands in few bits: wider nodes are cut."""
