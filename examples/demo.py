@@ -74,9 +74,7 @@ def show_why(matcher: Matcher) -> None:
     print(matcher.explain("odd hour", EVENTS[0]))
     print()
     print(matcher.explain("new card", EVENTS[3]))
-    print(
-        "\n  card_age_days is missing, so that its predicate is undefined: neither true nor false."
-    )
+    print("\n  card_age_days is missing, so its predicate is undefined: neither true nor false.")
 
 
 def show_an_error() -> None:
