@@ -13,7 +13,7 @@ from matchwood.compiled import compiled
 from matchwood.index.segment import read_only
 from matchwood.language.events import Event
 from matchwood.language.values import Value
-from matchwood.match.encode import Coder, encode
+from matchwood.match.encode import Coder, Strings, encode
 from matchwood.match.single import SegmentMatcher, family_ends
 from matchwood.match.sweep import (
     WORDS,
@@ -194,7 +194,7 @@ def codes_of_rows(
     cells: list[tuple[int, int, int]] = []
     list_start = [0]
     list_codes: list[int] = []
-    strings: dict[str, list[tuple[int, str | tuple[Value, ...]]]] = {}
+    strings: dict[str, list[tuple[int, Strings]]] = {}
     read: list[Event | None] = []
     for number, event in enumerate(events):
         encoded, seen = encode(event, matcher.coders, matcher.patterned)
@@ -228,22 +228,19 @@ def codes_of_rows(
 
 def _hits_of_rows(
     attribute: str,
-    found: list[tuple[int, str | tuple[Value, ...]]],
+    found: list[tuple[int, Strings]],
     events: int,
     matcher: SegmentMatcher,
 ) -> tuple[Ints, Longs, Ints]:
-    distinct: dict[str | tuple[Value, ...], int] = {}
+    distinct: dict[Strings, int] = {}
     which = np.full(events, -1, np.int32)
     for number, value in found:
         which[number] = distinct.setdefault(value, len(distinct))
-    index = matcher.patterns[attribute]
     if all(isinstance(value, str) for value in distinct):
-        bounds, atoms = index.hits_of_many(list(distinct))  # type: ignore[arg-type]
+        texts = [str(value) for value in distinct]
+        bounds, atoms = matcher.patterns[attribute].hits_of_many(texts)
         return which, bounds, atoms
-    lists = [
-        index.hits(value) if isinstance(value, str) else index.list_hits(value)
-        for value in distinct
-    ]
+    lists = [matcher.hits(attribute, value) for value in distinct]
     bounds = np.r_[0, np.cumsum([len(atoms) for atoms in lists])].astype(np.int64)
     return which, bounds, np.concatenate([np.empty(0, np.int32), *lists])
 
@@ -308,7 +305,7 @@ class Columns:
 
 
 def _hits_of_lists(column: Any, name: str, matcher: SegmentMatcher) -> tuple[Ints, Longs, Ints]:
-    found: list[tuple[int, str | tuple[Value, ...]]] = []
+    found: list[tuple[int, Strings]] = []
     for row, value in enumerate(column.to_pylist()):
         if value is not None:
             seen = Event({name: value})[name]

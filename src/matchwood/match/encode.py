@@ -10,16 +10,20 @@ from matchwood.index.atoms import MISSING, OTHER, Slot
 from matchwood.language.events import Event
 from matchwood.language.values import Family, Value, exact, is_text, read_time
 
+# What patterns are asked about: a string, a list of strings, or a list of any values
+Strings = str | tuple[str, ...] | tuple[Value, ...]
+
 
 class Coder:
     """The codes of one attribute: its main slot, and its slot of times where it has one."""
 
-    __slots__ = ("doubles", "exact", "first", "slot", "sorted", "time", "time_slot")
+    __slots__ = ("doubles", "exact", "first", "floats", "slot", "sorted", "time", "time_slot")
 
     def __init__(self) -> None:
         self.slot = -1
         self.doubles: Any = None  # made by match.columns when first needed
         self.time_slot = -1
+        self.floats: dict[float, int] = {}  # codes of floats seen lately
         self.time: Slot | None = None
         self.exact: dict[Family, dict[Any, int]] = {}
         self.sorted: dict[Family, list[Any]] = {}
@@ -76,8 +80,7 @@ class Encoded:
         self.codes: list[int] = []
         self.list_start = [0]
         self.list_codes: list[int] = []
-        # values that patterns are asked about: attribute, then a string or a list of values
-        self.strings: list[tuple[str, str | tuple[Value, ...]]] = []
+        self.strings: list[tuple[str, Strings]] = []
 
     def put(self, slot: int, code: int) -> None:
         if slot >= 0 and code != MISSING:
@@ -117,44 +120,73 @@ def encode(
     return encoded, seen
 
 
+_STRING, _NUMBER, _BOOLEAN = Family.STRING, Family.NUMBER, Family.BOOLEAN
+_FLOATS = 4096  # floats whose codes an attribute remembers
+
+
 def _flat(
     event: dict[str, object], by_name: dict[str, Coder], patterned: set[str], into: Encoded
 ) -> bool:
-    """Encode an event of plain single values; False where it holds anything else."""
+    """Encode an event of plain values and lists of strings; False where it holds anything else."""
     slots, codes = into.slots, into.codes
     for name, value in event.items():
-        kind = type(value)
-        family: Family
-        if kind is str:
-            family = Family.STRING
-            if not value.isascii() and not is_text(value):  # type: ignore[attr-defined,arg-type]
-                return False
-        elif kind is int:
-            family = Family.NUMBER
-        elif kind is bool:
-            family = Family.BOOLEAN
-        elif kind is float:
-            family = Family.NUMBER
-            if value != value:
-                continue
-            value = exact(value)  # type: ignore[arg-type]
-        elif value is None:
-            continue
-        else:
-            return False
         coder = by_name.get(name)
+        kind = type(value)
         if coder is None:
+            # what no rule names is not read, but it must be sound, and hold no more attributes
+            if kind not in _PLAIN and not (kind is list and _strings(value)):
+                return False
             if type(name) is not str or not (name.isascii() or is_text(name)):
                 return False
             continue
+        if kind is str:
+            text: str = value  # type: ignore[assignment]
+            if not text.isascii() and not is_text(text):
+                return False
+            code = coder.code(_STRING, text)
+            if name in patterned:
+                into.strings.append((name, text))
+            if coder.time_slot >= 0:
+                into.put(coder.time_slot, coder.time_code(_STRING, text))
+        elif kind is int:
+            code = coder.code(_NUMBER, value)
+        elif kind is bool:
+            code = coder.code(_BOOLEAN, value)
+        elif kind is float:
+            if value != value:
+                continue
+            code = _float_code(coder, value)  # type: ignore[arg-type]
+        elif value is None:
+            continue
+        elif kind is list and coder.time_slot < 0 and _strings(value):
+            texts: list[str] = value  # type: ignore[assignment]
+            into.put_list(coder.slot, [coder.code(_STRING, text) for text in texts])
+            if name in patterned:
+                into.strings.append((name, tuple(texts)))
+            continue
+        else:
+            return False
         if coder.slot >= 0:
             slots.append(coder.slot)
-            codes.append(coder.code(family, value))
-        if coder.time_slot >= 0:
-            into.put(coder.time_slot, coder.time_code(family, value))
-        if family is Family.STRING and name in patterned:
-            into.strings.append((name, value))  # type: ignore[arg-type]
+            codes.append(code)
     return True
+
+
+_PLAIN = frozenset((str, int, bool, float, type(None)))
+
+
+def _strings(values: Any) -> bool:
+    """Whether a list holds nothing but sound strings."""
+    return all(type(v) is str and (v.isascii() or is_text(v)) for v in values)
+
+
+def _float_code(coder: Coder, value: float) -> int:
+    code = coder.floats.get(value)
+    if code is None:
+        if len(coder.floats) >= _FLOATS:
+            coder.floats.clear()
+        code = coder.floats[value] = coder.code(_NUMBER, exact(value))
+    return code
 
 
 def _put_single(encoded: Encoded, coder: Coder, value: Value) -> None:

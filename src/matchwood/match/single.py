@@ -13,6 +13,7 @@ from matchwood.index.segment import Segment, read_only
 from matchwood.language.evaluation import Hierarchies, Operator, Truth, evaluate
 from matchwood.language.events import Event
 from matchwood.language.tree import Node
+from matchwood.language.values import Family, Value
 from matchwood.match.encode import coders, encode
 from matchwood.match.kernels import (
     EPOCHS,
@@ -31,6 +32,7 @@ Ints = NDArray[np.int32]
 _NONE: Ints = np.empty(0, np.int32)
 _NO_LISTS: Ints = np.zeros(1, np.int32)
 ALL: NDArray[np.uint8] = np.empty(0, np.uint8)  # keep every rule
+_LISTS = 4096  # lists of strings whose hits are remembered
 _STATE = {True: TRUE_SEEN, False: FALSE_SEEN, None: UNDEFINED_SEEN}
 
 
@@ -93,6 +95,7 @@ class SegmentMatcher:
         self.patterns = pattern_indexes(segment, schema)
         self.patterned = set(self.patterns)
         self._queue = queue_size(segment)
+        self._lists: dict[tuple[str, tuple[str, ...]], Ints] = {}
         self._free: list[_Working] = []  # append and pop are atomic: threads share it
 
     def match(
@@ -106,7 +109,7 @@ class SegmentMatcher:
             list_codes = np.array(encoded.list_codes, np.int32)
         hits = _NONE
         if encoded.strings:
-            hits = np.concatenate([self._hits(*found) for found in encoded.strings])
+            hits = np.concatenate([self.hits(*found) for found in encoded.strings])
         slots, codes = np.array(encoded.slots, np.int32), np.array(encoded.codes, np.int32)
         if self.segment.lazy and seen is None:
             seen = Event(event)
@@ -142,9 +145,25 @@ class SegmentMatcher:
         finally:
             self._free.append(working)
 
-    def _hits(self, attribute: str, value: Any) -> Ints:
-        index = self.patterns[attribute]
-        return index.hits(value) if isinstance(value, str) else index.list_hits(value)
+    def hits(self, attribute: str, value: Any) -> Ints:
+        """The tests of an attribute that are true of a string, or of a list."""
+        if isinstance(value, str):
+            return self.patterns[attribute].hits(value)
+        if value and type(value[0]) is not str:
+            return self.patterns[attribute].list_hits(value)
+        return self.strings_hits(attribute, value)
+
+    def strings_hits(self, attribute: str, texts: tuple[str, ...]) -> Ints:
+        """The tests that are true of a list of strings; lists seen lately are remembered."""
+        known = self._lists.get((attribute, texts))
+        if known is None:
+            values = tuple(Value(Family.STRING, text) for text in texts)
+            known = self.patterns[attribute].list_hits(values)
+            if len(self._lists) >= _LISTS:
+                self._lists.clear()
+            if len(texts) <= 16:
+                self._lists[attribute, texts] = known
+        return known
 
     def _settle(
         self, scratch: Scratch, arguments: tuple[Ints, ...], seen: Event, epoch: int
