@@ -33,6 +33,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=20_000,
         help="pairs of a rule and an event to compare with each SQL engine (default: 20,000)",
     )
+    parser.addoption(
+        "--engine-pairs",
+        type=int,
+        default=2_000_000,
+        help="pairs of a rule and an event to compare with `evaluate` (default: 2,000,000)",
+    )
+    parser.addoption(
+        "--scan-pairs",
+        type=int,
+        default=40_000_000,
+        help="pairs of a rule and an event to compare with the compiled Scan (default: 40,000,000)",
+    )
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
