@@ -149,6 +149,7 @@ def test_every_character_folds_as_the_language_folds():
     assert "".join(map(chr, fold_table())) == fold_case(every)
 
 
+@pytest.mark.slow
 def test_ten_thousand_patterns_against_brute_force():
     random = Random(3)
     words = ["".join(random.choices("abcdeABCDE.\\/-", k=random.randint(1, 7))) for _ in range(400)]
@@ -276,6 +277,7 @@ FRAGMENTS += [r"\Qa|b\E", r"\x61", r"\pL", r"\b", "{2}", "{,2}", "{1,}", r"\[", 
 fragments = st.sampled_from(FRAGMENTS)
 
 
+@pytest.mark.slow
 @settings(max_examples=1500, deadline=None)
 @given(
     st.lists(fragments, max_size=9).map("".join),

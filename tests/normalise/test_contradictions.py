@@ -77,6 +77,7 @@ def test_always_true(rule: str) -> None:
     assert never_true(parse(rule)) is False
 
 
+@pytest.mark.slow
 @settings(max_examples=1_000, deadline=None)
 @given(rules, events(singles))
 def test_no_event_tells_otherwise(rule: Node, event: dict[str, object]) -> None:

@@ -64,6 +64,7 @@ def test_the_normal_form_has_the_same_key(rule: Node) -> None:
     assert fingerprint(normalise(rule)) == fingerprint(rule)
 
 
+@pytest.mark.slow
 @settings(max_examples=500, deadline=None)
 @given(rules, rules, events(values))
 def test_one_key_one_truth(one: Node, two: Node, event: dict[str, object]) -> None:
@@ -72,6 +73,7 @@ def test_one_key_one_truth(one: Node, two: Node, event: dict[str, object]) -> No
         assert (evaluate(one, event) is True) == (evaluate(two, event) is True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "rule",
     [

@@ -110,6 +110,7 @@ def test_long_chains_stay_linear(word: str) -> None:
     assert normalise(parse(f"not ({chain})")).size <= 10_001
 
 
+@pytest.mark.slow
 def test_rules_at_the_limits_are_normalised_all_the_same() -> None:
     # each predicate gets a `not`: twice the nodes that a rule may have
     wide = Not(Or([Comparison("a", "<", i) for i in range(150_000)]))

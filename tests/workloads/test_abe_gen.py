@@ -88,6 +88,7 @@ def test_sharing_grows_with_alpha_from_none():
         assert shared[0] == pytest.approx(1, abs=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("distribution", "share"), [("uniform", 0.027), ("zipf", 0.069)])
 def test_matches_are_the_papers(distribution, share):
     workload = AbeGen(rules=20_000)

@@ -1,5 +1,7 @@
 """Audiences read well, parse, and are matched by few events."""
 
+import pytest
+
 from matchwood.language import evaluate, parse
 from matchwood.language.tree import Node
 from matchwood.workloads.audiences import Audiences
@@ -28,6 +30,7 @@ def test_events_have_about_twenty_attributes():
     assert any("age" not in event for event in events)
 
 
+@pytest.mark.slow
 def test_an_event_matches_tens_of_a_hundred_thousand():
     rules = [parse(text) for text in Audiences(2000).texts()]
     events = Audiences(1).events(50)

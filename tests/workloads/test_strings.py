@@ -1,5 +1,7 @@
 """Rules over text parse, are of the four kinds, and are matched by few events."""
 
+import pytest
+
 from matchwood.language import evaluate, parse
 from matchwood.language.tree import And, Call, Like, walk
 from matchwood.match.patterns import PatternIndex
@@ -35,6 +37,7 @@ def test_events_are_ten_strings_that_repeat_as_their_kind_does():
     assert distinct["command_line"] > 0.95
 
 
+@pytest.mark.slow
 def test_an_event_matches_a_few_of_a_hundred_thousand():
     rules = [parse(text) for text in StringRules(10_000).texts()]
     events = StringRules(1).events(60)
