@@ -62,6 +62,16 @@ def test_check_for_machines(folder: Path) -> None:
     assert report["findings"][0]["rule_column"] == 6
 
 
+def test_check_ignores_kinds_of_warnings(folder: Path) -> None:
+    (folder / "never.jsonl").write_text('{"id": 1, "rule": "a < 1 and a > 2"}\n')
+    assert run(folder, "check", "never.jsonl")[0] == 1
+    code, out, _ = run(
+        folder, "check", "never.jsonl", "--ignore", "equal", "--ignore", "never-true"
+    )
+    assert (code, out) == (0, "checked 1 rule: 0 errors, 0 warnings\n")
+    assert run(folder, "check", "bad.jsonl", "--ignore", "never-true")[0] == 1
+
+
 def test_test(folder: Path) -> None:
     assert run(folder, "test", "rules.jsonl", "pass.jsonl")[:2] == (0, "1 case: 0 failed\n")
     code, out, _ = run(folder, "test", "rules.jsonl", "fail.jsonl")
@@ -100,6 +110,7 @@ def test_explain_by_id_and_schema(folder: Path) -> None:
         ("check rules.jsonl --schema none.toml", "none.toml: no such file"),
         ("check rules.jsonl --schema rules.jsonl", "a schema is a .toml or .json file"),
         ("check rules.jsonl --dialect hive", "no dialect 'hive': expected spark"),
+        ("check rules.jsonl --ignore malformed", "no kind of warning 'malformed': expected"),
         ("check", "Missing argument 'RULES'"),
         ("check --what rules.jsonl", "No such option"),
         ("test rules.jsonl none.jsonl", "none.jsonl: no such file"),

@@ -6,7 +6,7 @@ A line of a file of cases is `{"event": {…}, "match": ["vip"], "not": ["teens"
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,6 +20,8 @@ from matchwood.schema.schema import Schema, nearest
 from matchwood.tables import BadRow, read_rules
 from matchwood.tables.files import json_lines
 from matchwood.tables.rules import RuleId
+
+Progress = Callable[[int], None]  # told how many cases have been tried
 
 _FIELDS = ("event", "match", "not", "name")
 
@@ -82,7 +84,12 @@ class CaseReport:
         }
 
 
-def run_cases(rules: str | Path, cases: str | Path, schema: Schema | None = None) -> CaseReport:
+def run_cases(
+    rules: str | Path,
+    cases: str | Path,
+    schema: Schema | None = None,
+    progress: Progress = lambda cases: None,
+) -> CaseReport:
     """Try every case of a file on the rules of another.
 
     >>> from pathlib import Path
@@ -114,6 +121,7 @@ def run_cases(rules: str | Path, cases: str | Path, schema: Schema | None = None
             failures = list(_try(str(cases), *line, trees, schema))
         report.failed += bool(failures)
         report.failures.extend(failures)
+        progress(report.cases)
     return report
 
 

@@ -9,6 +9,15 @@ from matchwood.tables import BadRow, RuleRow
 from matchwood.tables.rules import RuleId
 
 ERROR, WARNING = "error", "warning"
+WARNINGS = (  # their kinds
+    "never-true",
+    "always-true",
+    "equal",
+    "unknown-attribute",
+    "family",
+    "undefined",
+    "dialect",
+)
 
 
 @dataclass(frozen=True)

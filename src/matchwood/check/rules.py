@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -63,9 +63,12 @@ def check_rules(
     events: str | Path | None = None,
     schema: Schema | None = None,
     dialect: str | None = None,
+    ignore: Collection[str] = (),
     progress: Progress = lambda rules: None,
 ) -> Report:
     """Everything that is wrong, or looks wrong, in tables of rules.
+
+    `ignore` names kinds of warnings to leave out, `progress` is told how many rules were read.
 
     >>> from pathlib import Path
     >>> _ = Path("rules.csv").write_text("id,rule\\na,age >=\\nb,age < 1 and age > 5\\n")
@@ -87,9 +90,11 @@ def check_rules(
             checker.add(row)
             progress(checker.report.rules)
     checker.finish()
+    report = checker.report
+    report.findings = [f for f in report.findings if f.level == ERROR or f.kind not in ignore]
     # findings about the whole set came last: by place, they stand beside the others of a rule
-    checker.report.findings.sort(key=lambda f: (places.get(f.file, -1), f.line))
-    return checker.report
+    report.findings.sort(key=lambda f: (places.get(f.file, -1), f.line))
+    return report
 
 
 @dataclass

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from matchwood.check import DIALECTS, check_rules, run_cases
+from matchwood.check import DIALECTS, WARNINGS, check_rules, run_cases
 from matchwood.cli.program import AsJson, SchemaFile, app, misuse, print_json, read_schema
 from matchwood.cli.progress import Watch
 from matchwood.language import EventError, Node, RuleError, explain, parse
@@ -35,17 +35,24 @@ def check(
     dialect: Annotated[
         str | None, typer.Option(metavar="NAME", help="Whose SQL the rules are written in: spark.")
     ] = None,
+    ignore: Annotated[
+        list[str] | None, typer.Option(metavar="KIND", help="A kind of warning to leave out.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Report bad rules with their places, and likely mistakes."""
     if dialect is not None and dialect not in DIALECTS:
         misuse(f"no dialect {dialect!r}: expected {' or '.join(DIALECTS)}")
+    for kind in ignore or ():
+        if kind not in WARNINGS:
+            misuse(f"no kind of warning {kind!r}: expected {', '.join(WARNINGS)}")
     with Watch("rules") as watch:
         report = check_rules(
             rules,
             events=events,
             schema=read_schema(schema),
             dialect=dialect,
+            ignore=ignore or (),
             progress=watch.seen,
         )
     if as_json:
@@ -67,7 +74,8 @@ def try_cases(
     as_json: AsJson = False,
 ) -> None:
     """Try examples: events, and the rules that must match them."""
-    report = run_cases(rules, cases, read_schema(schema))
+    with Watch("cases", every=1) as watch:
+        report = run_cases(rules, cases, read_schema(schema), progress=watch.seen)
     if as_json:
         print_json(report.to_json())
     else:
