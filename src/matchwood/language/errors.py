@@ -60,7 +60,7 @@ class RuleError(ValueError):
 
     def caret(self) -> str:
         """The line of the rule with a caret under the place, or '' where there is no text."""
-        if self.text is None or self.position is None or self.column is None:
+        if not self.text or self.position is None or self.column is None:
             return ""
         start = self.text.rfind("\n", 0, self.position) + 1
         end = self.text.find("\n", start)
