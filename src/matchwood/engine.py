@@ -26,6 +26,7 @@ from matchwood.language.text import parse
 from matchwood.language.tree import Node
 from matchwood.language.values import is_text
 from matchwood.match import stored
+from matchwood.match.given import details_of, priority_of, tag_set, text_of
 from matchwood.match.parts import EMPTY, Columns, Details, Part, Pending, Snapshot, check_calls
 from matchwood.match.results import Matches, Near, Stats, nearest
 
@@ -148,7 +149,10 @@ class Matcher(MutableMapping[Any, Any]):
         """
         if errors not in ("raise", "collect"):
             raise ValueError(f"errors is 'raise' or 'collect', found {errors!r}")
-        given = list(details_of(rules))
+        if isinstance(rules, Matcher):
+            given = [rules._details(rule_id) for rule_id in rules]
+        else:
+            given = list(details_of(rules))
         self._check_ids([one.id for one in given])
         latest = {one.id: one for one in given}
         refused: list[tuple[Id, RuleError]] = []
@@ -540,62 +544,3 @@ class Matcher(MutableMapping[Any, Any]):
 
     def __repr__(self) -> str:
         return f"<Matcher of {len(self):,} rules>"
-
-
-def details_of(rules: Any) -> Iterator[Details]:
-    """Rules however they are given: id, text or tree, tags, priority."""
-    if isinstance(rules, Matcher):
-        for rule_id in rules:
-            yield rules._details(rule_id)
-        return
-    if isinstance(rules, Mapping):
-        pairs: Iterable[Any] = rules.items()
-    elif hasattr(rules, "__arrow_c_stream__") or hasattr(rules, "to_pylist"):
-        from matchwood.match.stream import table_of
-
-        table = table_of(rules)
-        for name in ("id", "rule"):
-            if name not in table.column_names:
-                raise ValueError(f"a table of rules has columns 'id' and 'rule', no {name!r} found")
-        names = table.column_names
-        tags = table["tags"].to_pylist() if "tags" in names else None
-        priority = table["priority"].to_pylist() if "priority" in names else None
-        columns = zip(table["id"].to_pylist(), table["rule"].to_pylist(), strict=True)
-        for row, (rule_id, rule) in enumerate(columns):
-            yield Details(
-                rule_id,
-                rule,
-                tag_set(tags[row] or ()) if tags else frozenset(),
-                priority_of(priority[row] or 0) if priority else 0.0,
-            )
-        return
-    else:
-        pairs = rules
-    nothing: frozenset[str] = frozenset()
-    for pair in pairs:
-        try:
-            rule_id, rule = pair
-        except (TypeError, ValueError):
-            raise TypeError(f"rules are pairs of id and rule, found {pair!r}") from None
-        yield Details(rule_id, rule, nothing, 0.0)
-
-
-def text_of(rule: object) -> str:
-    """The text that a rule is kept as: merges read it again, so it must be one that can be read."""
-    if isinstance(rule, str):
-        return rule
-    text = str(parse(rule))
-    parse(text)
-    return text
-
-
-def tag_set(tags: Iterable[str]) -> frozenset[str]:
-    """Tags however they are given; a string is one tag."""
-    return frozenset([tags] if isinstance(tags, str) else tags)
-
-
-def priority_of(given: float) -> float:
-    priority = float(given)
-    if priority != priority:
-        raise ValueError("a priority is a number that compares, found NaN")
-    return priority

@@ -81,7 +81,8 @@ def _profile(sample: Path | None) -> Statistics | None:
 
 
 def _build(paths: list[Path], schema: Schema | None, statistics: Statistics | None) -> Loaded:
-    from matchwood.engine import Matcher, text_of
+    from matchwood.engine import Matcher
+    from matchwood.match.given import text_of
     from matchwood.match.parts import Details
 
     bad: list[Finding] = []
