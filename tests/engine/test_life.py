@@ -121,7 +121,7 @@ class Life(RuleBasedStateMachine):
             assert self.matcher[rule_id] == self.rules[rule_id]
 
 
-TestLife = Life.TestCase
+TestLife = pytest.mark.slow(Life.TestCase)
 TestLife.settings = settings(max_examples=40, stateful_step_count=20)
 
 
