@@ -4,12 +4,19 @@ from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 
 import numpy
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from language.random_rules import trees_over
 from matchwood.language import parse
 
 NAMES = ["a", "b", "c.d", "größe"]
+
+
+def examples(share, **more):
+    """Settings for a share of the examples that the profile asks for."""
+    return settings(max_examples=max(1, int(share * settings.default.max_examples)), **more)
+
 
 NUMBERS = [
     "0", "1", "-1", "1.5", "0.1", "2", "3", "9007199254740992", "9007199254740993",

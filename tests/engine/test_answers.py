@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.expected import STRATEGIES, assert_right, force, pairs
-from engine.random_rules import OPERATORS, events, rules
+from engine.random_rules import OPERATORS, events, examples, rules
 from matchwood import EventError, Matcher, parse
 from matchwood.language import evaluate, explain
 from matchwood.language.events import Event
@@ -138,6 +138,7 @@ def test_explain():
 
 
 @given(st.lists(rules, max_size=12), events, st.integers(0, 5))
+@examples(0.3)
 def test_why_not_names_the_nearest(trees, event, n):
     known = dict(enumerate(trees))
     matcher = Matcher(known, operators=OPERATORS)

@@ -8,11 +8,11 @@ import pandas
 import polars
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.expected import STRATEGIES, batches, expected
-from engine.random_rules import coded_rules
+from engine.random_rules import coded_rules, examples
 from matchwood import EventError, Matcher
 
 CONSTANTS = ["0", "1", "1.5", "0.1", "9007199254740993", "9223372036854775807"]
@@ -334,7 +334,7 @@ def tables(draw):
 
 
 @given(st.lists(coded_rules, max_size=12), tables())
-@settings(max_examples=150)
+@examples(0.6)
 def test_any_column(trees, table):
     rules = dict(enumerate(trees))
     right = expected(rules, table.to_pylist())

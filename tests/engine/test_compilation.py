@@ -163,7 +163,7 @@ def test_the_suite_passes_without_the_compiler():
     done = subprocess.run(
         [
             sys.executable,
-            *("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"),
+            *("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow"),
             *(str(TESTS / "engine" / f"test_{name}.py") for name in files),
         ],
         env=os.environ | {"NUMBA_DISABLE_JIT": "1"},

@@ -7,12 +7,11 @@ from tempfile import TemporaryDirectory
 
 import pyarrow as pa
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from engine.expected import STRATEGIES, assert_right, batches, expected, singles
-from engine.random_rules import OPERATORS, events, rules
+from engine.random_rules import OPERATORS, events, examples, rules
 from matchwood import Matcher, RuleError, attr, parse
 
 IDS = st.integers(-5, 40)
@@ -121,8 +120,14 @@ class Life(RuleBasedStateMachine):
             assert self.matcher[rule_id] == self.rules[rule_id]
 
 
-TestLife = pytest.mark.slow(Life.TestCase)
-TestLife.settings = settings(max_examples=40, stateful_step_count=20)
+class LongLife(Life):
+    """The same, for longer."""
+
+
+TestLongLife = pytest.mark.slow(LongLife.TestCase)
+TestLongLife.settings = examples(0.25, stateful_step_count=30)
+TestLife = Life.TestCase
+TestLife.settings = examples(0.08, stateful_step_count=20)
 
 
 EVENTS = [{"a": value} for value in range(5)] + [{}, {"a": [1, 3]}]

@@ -33,7 +33,8 @@ EVENTS = [
 for number, event in enumerate(EVENTS):
     event["seen"] = f"2026-0{number + 1}-01" if number != 2 else None
     event["address"] = {"city": "Rom", "zip": number or None} if number % 2 else None
-SIZES = [0, 1, 63, 64, 65, 1000, 1023, 1024, 1025, 5000]
+SIZES = [0, 1, 64, 65, 1025]
+MORE_SIZES = [63, 1000, 1023, 1024, 5000]
 
 
 def repeated(size):
@@ -66,7 +67,7 @@ FORMS = {
     "chunks": lambda rows: pa.Table.from_batches(
         arrow(rows).to_batches(max_chunksize=100), arrow(rows).schema
     ),
-    "batch": lambda rows: arrow(rows).combine_chunks().to_batches()[0],
+    "batch": lambda rows: pa.RecordBatch.from_pylist(rows, arrow([]).schema),
     "reader": reader,
     "pandas": lambda rows: arrow(rows).to_pandas(),
     "polars": lambda rows: polars.from_arrow(arrow(rows)),
@@ -86,10 +87,10 @@ def lazy():
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    "size", [*SIZES, *(pytest.param(size, marks=pytest.mark.slow) for size in MORE_SIZES)]
+)
 def test_batches(matcher, form, size, strategy):
-    if form == "batch" and size == 0:
-        pytest.skip("a table of no rows has no batch")
     assert batches(matcher, FORMS[form](repeated(size)), strategy) == answers(RULES, size)
 
 
@@ -198,13 +199,17 @@ def test_keys_that_are_missing():
 # What is no event
 
 
-@pytest.mark.parametrize("matcher", [Matcher(), Matcher({1: "a = 1"})])
-@pytest.mark.parametrize("event", [5, None, "a", [], {5: 1}, {"\ud800": 1}, {"a": "\ud800"}])
-def test_what_is_no_event_is_refused(matcher, event):
-    if isinstance(event, dict) and "a" in event and not len(matcher):
-        pytest.skip("no rule asks for it")
+@pytest.mark.parametrize("event", [5, None, "a", [], {5: 1}, {"\ud800": 1}])
+def test_what_is_no_event_is_refused(event):
+    for matcher in (Matcher(), Matcher({1: "a = 1"})):
+        with pytest.raises(EventError):
+            matcher.match(event)
+
+
+def test_a_string_that_is_not_valid_unicode_is_refused_where_a_rule_asks():
     with pytest.raises(EventError):
-        matcher.match(event)
+        Matcher({1: "a = 1"}).match({"a": "\ud800"})
+    assert Matcher({1: "b = 1"}).match({"b": 1, "a": "x"}) == [1]
 
 
 def test_one_event_is_no_batch():

@@ -1,20 +1,22 @@
 """Any rules, any events: every way to match says what `evaluate` says."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.expected import STRATEGIES, assert_right, batches, expected, singles
-from engine.random_rules import OPERATORS, coded_rules, events, rules
+from engine.random_rules import OPERATORS, coded_rules, events, examples, rules
 from matchwood import Matcher
 
 
 @given(st.lists(coded_rules, max_size=20), st.lists(events, max_size=8))
+@examples(0.6)
 def test_rules_that_codes_decide(trees, given_events):
     known = dict(enumerate(trees))
     assert_right(Matcher(known), known, given_events)
 
 
 @given(st.lists(rules, max_size=12), st.lists(events, max_size=6))
+@examples(0.6)
 def test_rules_with_comparisons_and_calls(trees, given_events):
     known = dict(enumerate(trees))
     matcher = Matcher(known, operators=OPERATORS)
@@ -22,7 +24,7 @@ def test_rules_with_comparisons_and_calls(trees, given_events):
 
 
 @given(st.lists(rules, max_size=12), st.lists(events, max_size=6), st.lists(events, max_size=6))
-@settings(max_examples=50)
+@examples(0.3)
 def test_statistics_change_no_answer(trees, sample, given_events):
     known = dict(enumerate(trees))
     matcher = Matcher(known, statistics=Matcher.profile(sample), operators=OPERATORS)
@@ -30,7 +32,7 @@ def test_statistics_change_no_answer(trees, sample, given_events):
 
 
 @given(st.lists(coded_rules, max_size=12), st.lists(events, min_size=1, max_size=4), st.data())
-@settings(max_examples=30)
+@examples(0.2)
 def test_masks_of_many_words(trees, some, data):
     """Events repeat, so that masks are full, but in no order that a kernel could rely on."""
     known = dict(enumerate(trees))
@@ -45,6 +47,7 @@ def test_masks_of_many_words(trees, some, data):
 
 
 @given(st.lists(rules, max_size=8), events)
+@examples(0.3)
 def test_pending_rules(trees, event):
     matcher = Matcher(operators=OPERATORS)
     for rule_id, tree in enumerate(trees):

@@ -8,7 +8,7 @@ import pytest
 from engine.expected import pairs
 from matchwood import Matcher
 
-SECONDS = 1.5
+SECONDS = 0.8
 
 
 def run(writer, *readers, seconds=SECONDS):
