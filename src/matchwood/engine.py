@@ -280,8 +280,9 @@ class Matcher(MutableMapping[Any, Any]):
             self._flush()
         chosen = self._to_merge()
         if chosen and self._merging is None:
-            self._merging = threading.Thread(target=self._merge_later, args=(chosen,), daemon=True)
-            self._merging.start()
+            thread = threading.Thread(target=self._merge_later, args=(chosen,), daemon=True)
+            thread.start()  # it cannot end before we let go of the lock
+            self._merging = thread
 
     def _flush(self) -> None:
         """Make a part of the pending rules."""
@@ -354,9 +355,8 @@ class Matcher(MutableMapping[Any, Any]):
                 self._snapshot = self._with(self._part(built, details), EMPTY)
 
     def join(self) -> None:
-        """Wait for a merge that is under way."""
-        thread = self._merging
-        if thread is not None:
+        """Wait for the merges that are under way, and those that follow from them."""
+        while (thread := self._merging) is not None:
             thread.join()
 
     # Matching

@@ -140,3 +140,28 @@ def test_many_readers_of_one_segment():
         assert pairs(matcher.match_batch(events)) == whole
 
     run(read, read, batch, batch, seconds=1)
+
+
+def test_waiting_for_merges_while_rules_come() -> None:
+    """Whoever waits never meets a merge that has not begun."""
+    matcher = Matcher()
+    failures: list[BaseException] = []
+    done = threading.Event()
+
+    def wait() -> None:
+        try:
+            while not done.is_set():
+                matcher.join()
+        except BaseException as error:
+            failures.append(error)
+
+    waiting = threading.Thread(target=wait)
+    waiting.start()
+    for number in range(400):
+        matcher[number] = f"a = {number}"
+    done.set()
+    waiting.join(30)
+    matcher.join()
+    assert not failures
+    assert matcher._merging is None
+    assert matcher.match({"a": 7}) == [7]
