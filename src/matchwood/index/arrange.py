@@ -103,7 +103,7 @@ def arrange(
     )
     literals = 2 * len(atoms.slot)
     pushes, push_at, literal_push = _pushes(
-        operator, new_start, new_operands, shared.first, access[inverse], number, group_of,
+        operator, new_start, new_operands, shared.first, access[inverse], group_of,
         record_at, literal_group, literals,
     )  # fmt: skip
     trees = stabbing_trees(literal_push, atoms, codes)
@@ -434,7 +434,6 @@ def _pushes(
     operands: Ints,
     first: int,
     access: Longs,
-    number: Longs,
     group_of: Ints,
     record_at: Ints,
     literal_group: Longs,
