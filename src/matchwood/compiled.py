@@ -11,6 +11,7 @@ import pickle
 import tempfile
 import warnings
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ import numpy as np
 from numba.core.caching import FunctionCache
 
 config: Any = numba.config  # its settings are made at run time
+_njit: Any = numba.njit  # whose types leave out `_nrt`
 
 
 class CacheWarning(RuntimeWarning):
@@ -58,8 +60,26 @@ elif not config.CACHE_DIR:
     config.CACHE_DIR = str(_directory)
 
 
+# What kernels of several files take from elsewhere: constants, and functions that are inlined.
+_SHARED = ("compiled.py", "index/layout.py", "match/masks.py")
+
+
+def _shared_stamp() -> str:
+    """Numba looks at a kernel's own file alone: this changes when one of the shared ones does."""
+    here = Path(__file__).parent
+    return sha256(b"".join((here / name).read_bytes() for name in _SHARED)).hexdigest()
+
+
+_stamp = _shared_stamp()
+
+
 class _Cache(FunctionCache):
-    """Numba's cache, which treats an unreadable entry as absent."""
+    """Numba's cache, which treats an unreadable entry as absent, as is one made with other
+    constants."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)  # type: ignore[no-untyped-call]
+        self._cache_file._source_stamp = (self._cache_file._source_stamp, _stamp)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
@@ -71,24 +91,41 @@ class _Cache(FunctionCache):
 
 def compiled(function: Callable[..., Any]) -> Any:
     """Compile a kernel that releases the GIL; keep it on disk where that is possible."""
+    return _kernel(function, {})
+
+
+def lean(function: Callable[..., Any]) -> Any:
+    """Compile a kernel that makes no array, as `compiled` does, but without reference counts.
+
+    Taking an array out of a named tuple counts up and down, atomically, and where branches follow
+    Numba does not see that the counts cancel: a sweep took five times as long.
+    """
+    return _kernel(function, {"_nrt": False})
+
+
+def _kernel(function: Callable[..., Any], options: dict[str, bool]) -> Any:
     if config.DISABLE_JIT:
         return np.errstate(over="ignore")(function)  # integers wrap around, as compiled ones do
-    kernel = numba.njit(nogil=True)(function)
+    kernel = _njit(nogil=True, **options)(function)
     if _directory is not None and hasattr(kernel, "_cache"):
-        kernel._cache = _Cache(function)  # type: ignore[no-untyped-call]
+        kernel._cache = _Cache(function)
     return kernel
 
 
 def inlined(function: Callable[..., Any]) -> Any:
     """Compile a function into the kernels of its own file that call it: a call that passes the
-    arrays of an index would cost more than most of these functions do."""
-    return numba.njit(nogil=True, forceinline=True)(function)
+    arrays of an index would cost more than most of these functions do. It makes no array."""
+    return _njit(nogil=True, forceinline=True, _nrt=False)(function)
 
 
 if config.DISABLE_JIT:
 
     def prefetch(array: Any, place: int) -> None:
         """Nothing to do where kernels are not compiled."""
+
+    def trailing_zeros(word: Any) -> int:
+        """How many zeros a word ends with; the word is not 0."""
+        return (int(word) & -int(word)).bit_length() - 1
 
 else:
 
@@ -111,3 +148,14 @@ else:
             return context.get_dummy_value()
 
         return types.void(array, types.intp), generate
+
+    @numba.extending.intrinsic
+    def trailing_zeros(typing_context: Any, word: Any) -> Any:
+        """How many zeros a word ends with; the word is not 0."""
+        from llvmlite import ir
+        from numba.core import types
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.cttz(arguments[0], ir.IntType(1)(1))
+
+        return types.int64(types.uint64), generate

@@ -23,7 +23,7 @@ from matchwood.bench.kernel import Kernel, table_of_events, warm_up
 from matchwood.bench.report import Figures, Options, milliseconds, report, spread
 from matchwood.bench.scanner import Scanner
 from matchwood.engine import Matcher
-from matchwood.match.sweep import EVENTS
+from matchwood.match.masks import EVENTS
 from matchwood.workloads.abe_gen import AbeGen
 
 EVENTS_A_SCAN = 8

@@ -24,6 +24,7 @@ class Scanner:
         self._places = gathered.accepted
         self._slots = {slot.attribute: (i, slot) for i, slot in enumerate(atoms.slots)}
         self._out = np.empty(len(texts), np.int32)
+        self._open = np.empty((2, 4096), np.int64)
         self._found = 0
 
     def coded(self, event: dict[str, int]) -> NDArray[np.int32]:
@@ -36,7 +37,7 @@ class Scanner:
         return codes
 
     def scan(self, codes: NDArray[np.int32]) -> None:
-        self._found = scan(*self._laid, codes, self._out)
+        self._found = scan(*self._laid, codes, self._out, self._open)
 
     def found(self) -> list[Any]:
         """The places of the rules that the last scan found true, in order."""

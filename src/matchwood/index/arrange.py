@@ -15,31 +15,23 @@ from numpy.typing import NDArray
 
 from matchwood.compiled import compiled
 from matchwood.index.atoms import AtomArrays
+from matchwood.index.layout import (
+    ACCESS_SHIFT,
+    CODE_MASK,
+    INLINE_SHIFT,
+    LOW_SHIFT,
+    MAX_SLOTS,
+    NEGATED_SHIFT,
+    SLOT_SHIFT,
+)
 from matchwood.index.nodes import ALWAYS, Shared
 from matchwood.index.program import AND, OR
 from matchwood.index.stabbing import stabbing_trees
 
-# A record is a header word and its operands: `inline` words, then `rest` references.
-#   header: used << 63 | node << 32 | operator << 31 | access << 29 | inline << 14 | rest
-#           used: another node asks for this one; access: whether the access operand is inline
-#   inline: slot << 45 | negated << 44 | low << 22 | high, true where low <= code of slot <= high;
-#           of a literal of several intervals 1 << 63 | slot << 45 | row, see `row_literal`
-#   rest:   row << 32 | opaque literal (2 * atom + negated), or
-#           number among the used nodes << 32 | `first` + where a node's record starts
-# The access operand of an `and` comes first: inline, or else first of the rest.
-SLOT_SHIFT = 45
-NEGATED_SHIFT = 44
-LOW_SHIFT = 22
-CODE_MASK = (1 << 22) - 1
-ACCESS_SHIFT = 29
-INLINE_SHIFT = 14
-INLINE_MASK = (1 << 15) - 1
-REST_MASK = (1 << 14) - 1
 # PUSHES. A push list is [node or -1, counts, (record, count)…, `or` lists…, groups…], what follows
 # when its source is true: records of `and`s to check, push lists of `or`s, groups of rules to
 # emit. Counts are ranges << 21 | ors << 11 | emits, or -1 and the three in words of their own. A
 # list of one group is not written out: in its place stands -2 - group.
-MAX_SLOTS = 1 << 18  # slots that an inline word can name
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]

@@ -18,6 +18,18 @@ from matchwood.compiled import compiled
 from matchwood.index.arrange import Arranged
 from matchwood.index.atoms import AtomArrays
 from matchwood.index.file import IndexFileError
+from matchwood.index.layout import (
+    ACCESS_SHIFT,
+    CODE_MASK,
+    INLINE_MASK,
+    INLINE_SHIFT,
+    LOW_SHIFT,
+    NODE_MASK,
+    REF_MASK,
+    REST_MASK,
+    SLOT_MASK,
+    SLOT_SHIFT,
+)
 from matchwood.index.validate_pushes import (
     FINE,
     NONE,
@@ -31,16 +43,6 @@ from matchwood.index.validate_pushes import (
 )
 
 # The layout of records, as `index.arrange` documents it
-SLOT_SHIFT = 45
-LOW_SHIFT = 22
-CODE_MASK = (1 << 22) - 1
-ACCESS_SHIFT = 29
-INLINE_SHIFT = 14
-INLINE_MASK = (1 << 15) - 1
-REST_MASK = (1 << 14) - 1
-SLOT_MASK = (1 << 18) - 1
-NODE_MASK = (1 << 31) - 1
-REF_MASK = (1 << 32) - 1
 
 Ints = NDArray[np.int32]
 

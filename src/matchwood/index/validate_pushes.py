@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.compiled import compiled, inlined
+from matchwood.index.layout import NODE_MASK
 
-NODE_MASK = (1 << 31) - 1
 NONE = -1  # no push list; from here downward -2 - the one group that is all of a list
 FINE = -1  # what a check returns; otherwise the place where something is wrong
 _MOST = 1 << 29  # places in the queue that one list can take

@@ -14,15 +14,10 @@ from matchwood.index.segment import read_only
 from matchwood.language.events import Event
 from matchwood.language.values import Value
 from matchwood.match.encode import Coder, Strings, encode
+from matchwood.match.masks import EVENTS, WORDS
+from matchwood.match.ranks import list_events, rank_events
 from matchwood.match.single import SegmentMatcher, family_ends
-from matchwood.match.sweep import (
-    WORDS,
-    Batch,
-    Tree,
-    literal_masks,
-    rank_events,
-    sweep,
-)
+from matchwood.match.sweep import Batch, Tree, literal_masks, sweep
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
@@ -46,11 +41,14 @@ class Masks:
 
     def __init__(self, matcher: SegmentMatcher, used: int) -> None:
         segment = matcher.segment
-        self.masks = np.empty(WORDS * max(used, 1), np.uint64)
+        self.masks = np.empty(WORDS * (used + 1), np.uint64)
         self.nonzero = np.zeros(used // 64 + 1, np.uint64)
         rows = len(segment.tree.row_literal)
-        self.literals = np.empty(WORDS * (max(1, len(segment.slots)) + rows), np.uint64)
+        self.literals = np.empty(WORDS * max(1, rows), np.uint64)
         self.literal_at = np.empty(max(1, rows), np.int32)
+        self.positions = np.empty(max(1, rows), np.uint64)
+        self.few = np.empty(EVENTS, np.uint16)
+        self.scratch = np.empty(2 * WORDS, np.uint64)
         self.true = np.zeros(WORDS * max(1, len(segment.opaque)), np.uint64)
 
 
@@ -126,10 +124,14 @@ class BatchMatcher:
             codes.slots, codes.codes, codes.list_start, codes.list_codes, self.codes_of,
             self.row_of_code, codes.events,
         )  # fmt: skip
+        place_of, sparse, there, order, below = list_events(
+            codes.slots, codes.codes, list_mask, self.codes_of, self.row_of_code, codes.events
+        )
         lists = np.array([(list_mask >= 0).any()], np.uint8)
         batch = Batch(
             row, self.row_of_code, rows, ranks, list_mask, masks.literals, masks.literal_at,
-            masks.true, masks.true, lists,
+            masks.true, masks.true, lists, codes.codes, place_of, sparse, there, order, below,
+            masks.positions, masks.few, masks.scratch,
         )  # fmt: skip
         literal_masks(self.tree, batch)
         place = np.zeros(4, np.int64)

@@ -14,30 +14,36 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.compiled import compiled, inlined, prefetch
+from matchwood.compiled import inlined, lean, prefetch
+from matchwood.index.layout import (
+    ACCESS_SHIFT,
+    CODE_MASK,
+    FAMILY_HIGH,
+    FAMILY_LOW,
+    INLINE_MASK,
+    INLINE_SHIFT,
+    IV_END,
+    IV_START,
+    KIND,
+    LOW_SHIFT,
+    NEGATED_SHIFT,
+    NODE_MASK,
+    OPAQUE,
+    OTHER,
+    REF_MASK,
+    REST_MASK,
+    SLOT,
+    SLOT_MASK,
+    SLOT_SHIFT,
+    VALUE_TEST,
+)
 
-SLOT_SHIFT = 45
-NEGATED_SHIFT = 44
-LOW_SHIFT = 22
-CODE_MASK = (1 << 22) - 1
-ACCESS_SHIFT = 29
-INLINE_SHIFT = 14
-INLINE_MASK = (1 << 15) - 1
-REST_MASK = (1 << 14) - 1
-SLOT_MASK = (1 << 18) - 1
-NODE_MASK = (1 << 31) - 1
-REF_MASK = (1 << 32) - 1
-OTHER = 1  # the code of what is there, but of no family
 _AHEAD = 8  # push lists between asking for their records and reading them
 
 FALSE_SEEN, TRUE_SEEN, PUSHED, UNDEFINED_SEEN = 0, 1, 2, 3
 REQUESTED = 2  # of a lazy atom: a rule depends on it
 EPOCHS = 63
 NO, YES, UNKNOWN = 0, 1, 2
-
-VALUE_TEST, LAZY = 1, 2  # kinds of atoms that codes alone do not decide
-# Columns of atom_row
-SLOT, FAMILY_LOW, FAMILY_HIGH, IV_START, IV_END, KIND, OPAQUE = range(7)
 
 
 class Index(NamedTuple):
@@ -383,7 +389,7 @@ def _stab(slot, code, ix, sc, top):
     return top
 
 
-@compiled
+@lean
 def match_one(ix, sc, slots, codes, list_start, list_codes, hits, waiting, epoch):
     """Match one event: the groups found are out[:count[0]].
 
@@ -419,7 +425,7 @@ def match_one(ix, sc, slots, codes, list_start, list_codes, hits, waiting, epoch
         sc.codes[slots[i]] = 0
 
 
-@compiled
+@lean
 def _stab_lists(ix, sc, slots, list_start, list_codes, epoch, top):
     """The literals that are true of list values, each once: all that have a push list are tried."""
     for slot in slots:
@@ -434,7 +440,7 @@ def _stab_lists(ix, sc, slots, list_start, list_codes, epoch, top):
     return top
 
 
-@compiled
+@lean
 def _ask(ix, sc, list_start, list_codes, epoch):
     """Literals that nothing wakes: negated patterns, and lazy atoms that still matter."""
     top = 0
@@ -469,7 +475,7 @@ def _matters(position, ix, sc, epoch):
     return False
 
 
-@compiled
+@lean
 def expand(groups, group_start, always, keep, out):
     """The rules of the groups that were found, and of those that are always true; how many."""
     found = 0

@@ -8,19 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.compiled import compiled
+from matchwood.index.layout import (
+    CODE_MASK,
+    INLINE_MASK,
+    INLINE_SHIFT,
+    LOW_SHIFT,
+    REF_MASK,
+    REST_MASK,
+    SLOT_MASK,
+    SLOT_SHIFT,
+)
 from matchwood.language.events import Event
 from matchwood.match.encode import encode
 from matchwood.match.single import SegmentMatcher
 
-INLINE_SHIFT = 14
-INLINE_MASK = (1 << 15) - 1
-REST_MASK = (1 << 14) - 1
-REF_MASK = (1 << 32) - 1
-NODE_MASK = (1 << 31) - 1
-SLOT_SHIFT = 45
-SLOT_MASK = (1 << 18) - 1
-LOW_SHIFT = 22
-CODE_MASK = (1 << 22) - 1
 FAR = 1 << 30
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.compiled import compiled, inlined
+from matchwood.compiled import compiled, inlined, lean
 from matchwood.index.atoms import AtomArrays
 from matchwood.index.nodes import ALWAYS, Shared
 from matchwood.index.program import AND
@@ -122,12 +122,11 @@ def _exact(ref, codes, atom, low, high):
     return negated == 1
 
 
-@compiled
-def scan(words, start, atom, low, high, codes, out):
-    """The rules that are true of the codes: out[:returned]."""
+@lean
+def scan(words, start, atom, low, high, codes, out, open_operators):
+    """The rules that are true of the codes: out[:returned]; `open_operators` is scratch."""
     found = 0
-    kinds = np.empty(4096, np.int64)
-    ends = np.empty(4096, np.int64)
+    kinds, ends = open_operators[0], open_operators[1]
     for rule in range(len(start) - 1):
         at = start[rule]
         top = 0

@@ -15,8 +15,8 @@ from matchwood.language.errors import EventError
 from matchwood.language.events import Event
 from matchwood.match.batch import Columns, codes_of_rows
 from matchwood.match.columns import attributes_of_table
+from matchwood.match.masks import EVENTS
 from matchwood.match.parts import Part, Pending, Snapshot
-from matchwood.match.sweep import EVENTS
 
 Ints = NDArray[np.int32]
 Truth = Callable[[Pending, Event], bool]
