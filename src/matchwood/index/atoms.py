@@ -86,7 +86,7 @@ class AtomArrays(NamedTuple):
 OPS = ("=", "<", "<=", ">", ">=", "between", "prefix", "in", "null", "opaque")
 EQ, LT, LE, GT, GE, BETWEEN, PREFIX, IN, IS_NULL, OPAQUE = range(len(OPS))
 _FAMILIES = (Family.NUMBER, Family.STRING, Family.BOOLEAN, Family.TIME)
-_NO_FAMILY = -1
+_SMALL = 1 << 62  # integers below it, either way, are sorted as such
 
 
 class Atoms:
@@ -190,48 +190,77 @@ class Atoms:
         start = np.r_[0, np.cumsum(counts)]
         slot = np.where(axis < 0, -1 - axis, axis >> 2)
         codes = np.array([s.codes for s in self.slots], np.int64)
-        family_low = np.where(axis < 0, 1, 0)
-        family_high = np.zeros(len(op), np.int64)
-        for number in np.unique(axis[axis >= 0]):
-            here = axis == number if len(op) < 1000 else None
-            low, high = self.slots[number >> 2].family_codes(_FAMILIES[number & 3])
-            rows = np.flatnonzero(here) if here is not None else self._rows(axis, number)
-            family_low[rows], family_high[rows] = low, high
+        distinct, which = np.unique(axis, return_inverse=True)
+        bounds = np.array([self._family_codes(int(number)) for number in distinct], np.int64)
+        family_low, family_high = bounds.reshape(-1, 2)[which].T
         null = op == IS_NULL
         family_low[null], family_high[null] = 0, codes[slot[null]] - 1
         return self._ordered(op, slot, family_low, family_high, start, code)
 
-    def _rows(self, axis: NDArray[np.int64], number: int) -> NDArray[np.int64]:
-        if not hasattr(self, "_by_axis"):
-            self._by_axis = np.argsort(axis, kind="stable")
-            self._sorted_axis = axis[self._by_axis]
-        low, high = np.searchsorted(self._sorted_axis, [number, number + 1])
-        return self._by_axis[low:high]
+    def _family_codes(self, axis: int) -> tuple[int, int]:
+        """The first and last code of an axis; none where it has no family."""
+        return self.slots[axis >> 2].family_codes(_FAMILIES[axis & 3]) if axis >= 0 else (1, 0)
 
     def _seal_constants(self, axis: NDArray[np.int64]) -> NDArray[np.int64]:
         """Fix the codes of all slots; the code of every value of every atom, in order."""
         flat = [value for values in self._values for value in values]
-        order = np.argsort(axis, kind="stable")
-        runs: list[NDArray[np.int64]] = []
-        if flat:
-            changes = np.flatnonzero(np.diff(axis[order])) + 1
-            runs = np.split(order, changes)
         for number in self._compared:
             self.slots[number >> 2].constants.setdefault(_FAMILIES[number & 3], [])
-        for run in runs:
-            number = int(axis[run[0]])
-            distinct = sorted({flat[i] for i in run.tolist()})  # type: ignore[type-var]
-            self.slots[number >> 2].constants[_FAMILIES[number & 3]] = distinct
+        rank = np.empty(len(flat), np.int64)
+        plain = np.fromiter(
+            (type(v) is int and -_SMALL < v < _SMALL for v in flat), bool, len(flat)
+        )
+        plain &= ~np.isin(axis, axis[~plain])  # a family is sorted in one way
+        self._rank_integers(flat, axis, np.flatnonzero(plain), rank)
+        self._rank_values(flat, axis, np.flatnonzero(~plain), rank)
         for slot in self.slots:
             slot.seal()
-        code = np.empty(len(flat), np.int64)
-        for run in runs:
+        distinct, which = np.unique(axis, return_inverse=True)
+        first = np.array([self._family_codes(int(number))[0] for number in distinct], np.int64)
+        return first[which] + 2 * rank + 1
+
+    def _rank_integers(
+        self,
+        flat: list[Literal],
+        axis: NDArray[np.int64],
+        chosen: NDArray[np.int64],
+        rank: NDArray[np.int64],
+    ) -> None:
+        """The constants of axes that have small integers only, sorted all at once."""
+        if not len(chosen):
+            return
+        values = np.array([flat[i] for i in chosen.tolist()], np.int64)
+        order = np.lexsort((values, axis[chosen]))
+        values, chosen = values[order], chosen[order]
+        owner = axis[chosen]
+        new_axis = np.r_[True, owner[1:] != owner[:-1]]
+        new = new_axis | np.r_[True, values[1:] != values[:-1]]
+        place = np.cumsum(new) - 1
+        starts = place[new_axis]
+        rank[chosen] = place - np.repeat(starts, np.diff(np.r_[np.flatnonzero(new_axis), len(new)]))
+        constants = values[new].tolist()
+        ends = np.r_[starts[1:], len(constants)].tolist()
+        for number, low, high in zip(owner[new_axis].tolist(), starts.tolist(), ends, strict=True):
+            self.slots[number >> 2].constants[_FAMILIES[number & 3]] = constants[low:high]
+
+    def _rank_values(
+        self,
+        flat: list[Literal],
+        axis: NDArray[np.int64],
+        chosen: NDArray[np.int64],
+        rank: NDArray[np.int64],
+    ) -> None:
+        """The constants of all other axes, one after the other."""
+        if not len(chosen):
+            return
+        chosen = chosen[np.argsort(axis[chosen], kind="stable")]
+        for run in np.split(chosen, np.flatnonzero(np.diff(axis[chosen])) + 1):
             number = int(axis[run[0]])
-            slot, family = self.slots[number >> 2], _FAMILIES[number & 3]
-            first = slot.first[family]
-            rank = {c: first + 2 * i + 1 for i, c in enumerate(slot.constants[family])}
-            code[run] = [rank[flat[i]] for i in run.tolist()]
-        return code
+            mine = [flat[i] for i in run.tolist()]
+            distinct = sorted(set(mine))  # type: ignore[type-var]
+            self.slots[number >> 2].constants[_FAMILIES[number & 3]] = distinct
+            places = {constant: i for i, constant in enumerate(distinct)}
+            rank[run] = [places[value] for value in mine]
 
     def _ordered(
         self,
