@@ -10,7 +10,9 @@ import os
 import pickle
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from hashlib import sha256
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +61,19 @@ elif not config.CACHE_DIR:
 
 
 class _Cache(FunctionCache):
-    """Numba's cache, which treats an unreadable entry as absent."""
+    """Numba's cache, which treats an unreadable entry as absent.
+
+    Numba finds out by itself that the file of a kernel was changed, but not that another one was
+    whose kernels it calls: those are part of the key.
+    """
+
+    def __init__(self, function: Any, over: Sequence[str], nogil: bool) -> None:
+        super().__init__(function)  # type: ignore[no-untyped-call]
+        files = [str(import_module(name).__file__) for name in over]
+        self._more = (nogil, *(sha256(Path(file).read_bytes()).hexdigest() for file in files))
+
+    def _index_key(self, sig: Any, codegen: Any) -> Any:
+        return (*super()._index_key(sig, codegen), *self._more)  # type: ignore[no-untyped-call]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
@@ -69,13 +83,16 @@ class _Cache(FunctionCache):
             return None
 
 
-def compiled(function: Callable[..., Any]) -> Any:
-    """Compile a kernel that releases the GIL; keep it on disk where that is possible."""
+def compiled(function: Callable[..., Any], over: Sequence[str] = (), nogil: bool = True) -> Any:
+    """Compile a kernel that releases the GIL; keep it on disk where that is possible.
+
+    `over` names the modules of other kernels that it calls.
+    """
     if config.DISABLE_JIT:
         return np.errstate(over="ignore")(function)  # integers wrap around, as compiled ones do
-    kernel = numba.njit(nogil=True)(function)
+    kernel = numba.njit(nogil=nogil)(function)
     if _directory is not None and hasattr(kernel, "_cache"):
-        kernel._cache = _Cache(function)  # type: ignore[no-untyped-call]
+        kernel._cache = _Cache(function, over, nogil)
     return kernel
 
 

@@ -123,6 +123,9 @@ def test_lists_as_evaluate_says(nodes, elements):
     seen = Event({"a": elements})["a"]
     assert not isinstance(seen, Value)
     assert sorted(index.list_hits(tuple(seen)).tolist()) == expected(nodes, elements)
+    texts = [element for element in elements if isinstance(element, str)]
+    for _ in range(2):  # the second time from the cache
+        assert sorted(index.strings_hits(texts).tolist()) == expected(nodes, texts)
 
 
 @settings(max_examples=300, deadline=None)

@@ -49,6 +49,7 @@ from matchwood.match.patterns_parsing import (
 CACHED_VALUES = 20_000
 CACHED_SIZE = 16 << 20  # characters of values and four times their hits
 CACHED_LENGTH = 4096  # longer values are not kept
+CACHED_HITS = 256  # nor are elements of lists with more hits
 
 Numbers = NDArray[np.int32]
 
@@ -80,6 +81,7 @@ class PatternIndex:
         self._built: _Built | None = None
         self._cache: dict[str, Numbers] = {}
         self._cache_size = 0
+        self._elements: dict[str, tuple[int, ...]] = {}  # places by element of a list
         for _, node in tests:
             if isinstance(node, Call) and node.name == "isa" and schema is None:
                 raise RuleError(f"{node} needs a schema with a hierarchy for its attribute")
@@ -104,10 +106,34 @@ class PatternIndex:
         found: set[int] = set()
         for value in dict.fromkeys(values):
             if value.family is Family.STRING:
-                places = self._places(str(value.value))
-                found.update(places[~parts.substring[places]].tolist())
-            found.update(parts.elements.equal_to(value))
+                found.update(self._places_of_element(str(value.value)))
+            else:
+                found.update(parts.elements.equal_to(value))
         return parts.numbers[np.fromiter(found, np.int64, len(found))]
+
+    def strings_hits(self, texts: Iterable[str]) -> Numbers:
+        """`list_hits` of a list of nothing but strings."""
+        self.calls += 1
+        known = self._elements
+        found: set[int] = set()
+        for text in texts:
+            places = known.get(text)
+            found.update(self._places_of_element(text) if places is None else places)
+        return self._parts().numbers[np.fromiter(found, np.int64, len(found))]
+
+    def _places_of_element(self, text: str) -> tuple[int, ...]:
+        """The places of the tests that are true of a list with this string in it."""
+        found = self._elements.get(text)
+        if found is None:
+            parts = self._parts()
+            places = self._places(text)
+            equal = parts.elements.equal_to(Value(Family.STRING, text))
+            found = (*places[~parts.substring[places]].tolist(), *equal)
+            if len(text) <= CACHED_LENGTH and len(found) <= CACHED_HITS:
+                if len(self._elements) >= CACHED_VALUES:
+                    self._elements.clear()
+                self._elements[text] = found
+        return found
 
     def hits_of_many(self, values: Sequence[str]) -> tuple[NDArray[np.int64], Numbers]:
         """The hits of each value: those of value i are numbers[bounds[i]:bounds[i + 1]]."""
