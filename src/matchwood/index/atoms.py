@@ -3,8 +3,9 @@
 Every attribute is a *slot* with one axis of codes: 0 is missing, 1 is there but of no family that
 rules compare, then each family in turn, where constant i of n is code 2i + 1 after the family's
 first, and 2i is everything strictly between constants i - 1 and i. An attribute that is compared
-with times has a second slot, because a string is then read as a time as well. So every ordered
-predicate is an interval of small integers, or a few, and its negation is the rest of its family.
+with times, or asked for a network, has a second slot, because a string is then read as a time or
+an address as well (it cannot be both). So every ordered predicate is an interval of small
+integers, or a few, and its negation is the rest of its family.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.language.arithmetic import Attribute
+from matchwood.language.calls import Address, Network, address, network
 from matchwood.language.strings import ANY, like_pieces
 from matchwood.language.tree import (
     AttributeComparison,
@@ -28,10 +30,12 @@ from matchwood.language.tree import (
     Like,
     Node,
 )
-from matchwood.language.values import Family, Literal
+from matchwood.language.values import Family, Literal, read_time
 
 MISSING, OTHER = 0, 1
 AXIS = (Family.NUMBER, Family.STRING, Family.BOOLEAN)  # the order of families in a main slot
+
+SECOND_AXIS = (Family.TIME, Family.STRING)  # and in a second slot
 
 # How the value of an atom is found
 INTERVAL, VALUE_TEST, LAZY = 0, 1, 2
@@ -39,7 +43,10 @@ INTERVAL, VALUE_TEST, LAZY = 0, 1, 2
 
 @dataclass
 class Slot:
-    """One axis of codes: the families in order, each with its sorted constants."""
+    """One axis of codes: the families in order, each with its sorted constants.
+
+    A second slot (`time`) has times, and addresses for strings: see `reading`.
+    """
 
     attribute: str
     time: bool
@@ -50,7 +57,7 @@ class Slot:
     def seal(self) -> None:
         """Fix the codes, once all constants are known."""
         self.codes = 2
-        for family in (Family.TIME,) if self.time else AXIS:
+        for family in SECOND_AXIS if self.time else AXIS:
             if family in self.constants:
                 self.first[family] = self.codes
                 self.codes += 2 * len(self.constants[family]) + 1
@@ -67,6 +74,31 @@ class Slot:
     def family_codes(self, family: Family) -> tuple[int, int]:
         first = self.first[family]
         return first, first + 2 * len(self.constants[family])
+
+
+def address_key(found: Address) -> str:
+    """An address as a string: in order of version, then of number."""
+    return f"{found.version}{int(found):0{found.max_prefixlen // 4}x}"
+
+
+def reading(family: Family | None, value: Literal | None) -> tuple[Family, Literal] | None:
+    """What a second slot sees of a value: a time, or the key of an address; None for neither.
+
+    >>> reading(Family.STRING, "10.0.0.1")
+    (<Family.STRING: 'string'>, '40a000001')
+    >>> reading(Family.STRING, "1970-01-01")
+    (<Family.TIME: 'time'>, Time(ns=0))
+    """
+    if family is Family.TIME and value is not None:
+        return family, value
+    if family is not Family.STRING:
+        return None
+    text = str(value)
+    moment = read_time(text)
+    if moment is not None:
+        return Family.TIME, moment
+    found = address(text)
+    return None if found is None else (Family.STRING, address_key(found))
 
 
 class AtomArrays(NamedTuple):
@@ -133,6 +165,8 @@ class Atoms:
                 atom = self._starting(node.attribute, *prefix)
             case Call(name="startswith", arguments=(Attribute() as subject, str() as part)):
                 atom = self._starting(subject.name, part, True)
+            case Call(name="in_network", arguments=(Attribute() as subject, str() as text)):
+                atom = self._within(subject.name, network(text))
             case _:
                 atom = self._opaque(node)
         return 2 * atom + negated
@@ -162,6 +196,11 @@ class Atoms:
         if after is None:
             return self.ordered(attribute, GE, Family.STRING, (text,))
         return self.ordered(attribute, PREFIX, Family.STRING, (text, after))
+
+    def _within(self, attribute: str, net: Network) -> int:
+        ends = (address_key(net.network_address), address_key(net.broadcast_address))
+        axis = 4 * self.slot(attribute, True) + _FAMILIES.index(Family.STRING)
+        return self._number(BETWEEN, axis, ends)
 
     def _opaque(self, node: Node) -> int:
         """An atom that codes alone do not decide; its slot is that of its (first) attribute."""
@@ -321,8 +360,7 @@ def _tests_strings(node: Node) -> bool:
 def kind_of(node: Node) -> int:
     """Whether one string decides the atom, or a comparison or call is to be made.
 
-    A value test is true or false of every string. `in_network` is neither of one that is no
-    address, so it is a call.
+    A value test is true or false of every string.
     """
     if isinstance(node, Like):
         return VALUE_TEST

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.index.atoms import INTERVAL, MISSING, AtomArrays, Slot
+from matchwood.index.atoms import INTERVAL, MISSING, AtomArrays, Slot, reading
 from matchwood.language.events import Event
 from matchwood.language.values import NULL, Value
 
@@ -100,5 +100,8 @@ def _even(codes: NDArray[np.int64], offset: NDArray[np.int64]) -> NDArray[np.flo
 def _measured(slot: Slot, sample: list[Value]) -> NDArray[np.float64]:
     codes = np.full(slot.codes, 1e-6)
     for value in sample:
-        codes[slot.code(value.family, value.value)] += 1
+        family, literal = value.family, value.value
+        if slot.time:
+            family, literal = reading(family, literal) or (None, None)
+        codes[slot.code(family, literal)] += 1
     return np.concatenate([[0.0], np.cumsum(codes / codes.sum())])
