@@ -10,8 +10,9 @@ import os
 import pickle
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from hashlib import sha256
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -74,12 +75,20 @@ _stamp = _shared_stamp()
 
 
 class _Cache(FunctionCache):
-    """Numba's cache, which treats an unreadable entry as absent, as is one made with other
-    constants."""
+    """Numba's cache, which treats an unreadable entry as absent.
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    Numba finds out by itself that the file of a kernel was changed, but not that another one was
+    whose constants it reads or whose functions it calls: those are part of the key.
+    """
+
+    def __init__(self, function: Any, over: Sequence[str], options: dict[str, bool]) -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]
-        self._cache_file._source_stamp = (self._cache_file._source_stamp, _stamp)
+        files = [str(import_module(name).__file__) for name in over]
+        stamps = (sha256(Path(file).read_bytes()).hexdigest() for file in files)
+        self._more = (_stamp, *sorted(options.items()), *stamps)
+
+    def _index_key(self, sig: Any, codegen: Any) -> Any:
+        return (*super()._index_key(sig, codegen), *self._more)  # type: ignore[no-untyped-call]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
@@ -91,24 +100,25 @@ class _Cache(FunctionCache):
 
 def compiled(function: Callable[..., Any]) -> Any:
     """Compile a kernel that releases the GIL; keep it on disk where that is possible."""
-    return _kernel(function, {})
+    return _kernel(function, (), {"nogil": True})
 
 
-def lean(function: Callable[..., Any]) -> Any:
+def lean(function: Callable[..., Any], over: Sequence[str] = (), nogil: bool = True) -> Any:
     """Compile a kernel that makes no array, as `compiled` does, but without reference counts.
 
     Taking an array out of a named tuple counts up and down, atomically, and where branches follow
-    Numba does not see that the counts cancel: a sweep took five times as long.
+    Numba does not see that the counts cancel: a sweep took five times as long. `over` names the
+    modules of other kernels that it calls.
     """
-    return _kernel(function, {"_nrt": False})
+    return _kernel(function, over, {"nogil": nogil, "_nrt": False})
 
 
-def _kernel(function: Callable[..., Any], options: dict[str, bool]) -> Any:
+def _kernel(function: Callable[..., Any], over: Sequence[str], options: dict[str, bool]) -> Any:
     if config.DISABLE_JIT:
         return np.errstate(over="ignore")(function)  # integers wrap around, as compiled ones do
-    kernel = _njit(nogil=True, **options)(function)
+    kernel = _njit(**options)(function)
     if _directory is not None and hasattr(kernel, "_cache"):
-        kernel._cache = _Cache(function)
+        kernel._cache = _Cache(function, over, options)
     return kernel
 
 

@@ -1,22 +1,16 @@
 """`Matcher`: a mapping of ids to rules that says which of them are true of an event.
 
-Rules live in immutable parts (a segment and what belongs to its rules). A reader takes the
-current snapshot, a tuple of parts, and never waits; a writer makes a new one. A few rules that
-were just added are pending, and evaluated one by one, until they are worth a segment. Parts merge
-in the background when they are of like size; what was deleted meanwhile is deleted again.
+Rules live in a store of immutable parts (`match.store`): whoever matches works on the snapshot
+that is there, and waits for nobody.
 """
 
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from matchwood.index.segment import Built, build
+from matchwood.index.segment import build
 from matchwood.index.statistics import Statistics, profile
 from matchwood.language.errors import RuleError
 from matchwood.language.evaluation import Hierarchies, Operator, evaluate
@@ -29,17 +23,12 @@ from matchwood.match import stored
 from matchwood.match.given import details_of, priority_of, tag_set, text_of
 from matchwood.match.parts import EMPTY, Columns, Details, Part, Pending, Snapshot, check_calls
 from matchwood.match.results import Matches, Near, Stats, nearest
+from matchwood.match.store import Id, Store
 
-Id = str | int
 Progress = Callable[[int, int], None]
 
-MAX_PENDING = 16
-MAX_PARTS = 4
-FACTOR = 4  # a part is merged with smaller ones when it is less than this many times their sum
-_ORDINALS = 1 << 40
 
-
-class Matcher(MutableMapping[Any, Any]):
+class Matcher(Store, MutableMapping[Any, Any]):
     """Rules by id, and which of them are true of an event.
 
     >>> m = Matcher({"adults": "age >= 18", "vip": "tier in ('gold', 'platinum')"})
@@ -57,36 +46,11 @@ class Matcher(MutableMapping[Any, Any]):
         schema: Hierarchies | None = None,
         progress: Progress | None = None,
     ) -> None:
-        self._lock = threading.RLock()
-        self._snapshot = EMPTY
-        self._known: dict[Id, int] | None = {}
-        self._next = 1
-        self._merging: threading.Thread | None = None
-        self.statistics = statistics
-        self.operators = dict(operators or {})
-        self.schema = schema
+        Store.__init__(self, statistics, operators, schema)
         if rules is not None:
             self.update(rules, progress=progress)
 
     # Rules
-
-    @property
-    def _where(self) -> dict[Id, int]:
-        """Id → number of its part << 40 | ordinal, 0 for pending; made when first needed."""
-        if self._known is None:
-            with self._lock:
-                known: dict[Id, int] = {}
-                for part in self._snapshot.parts:
-                    first = part.number * _ORDINALS
-                    ids = part.details.ids.tolist()
-                    if len(part.alive):
-                        live = np.flatnonzero(part.alive).tolist()
-                        known.update((ids[ordinal], first + ordinal) for ordinal in live)
-                    else:
-                        known.update(zip(ids, range(first, first + len(ids)), strict=True))
-                known.update((pending.details.id, 0) for pending in self._snapshot.pending)
-                self._known = known
-        return self._known
 
     def __len__(self) -> int:
         snapshot = self._snapshot
@@ -231,134 +195,6 @@ class Matcher(MutableMapping[Any, Any]):
                 bad.append((one.id, error))
         return bad
 
-    def _part(self, built: Built, given: Sequence[Details]) -> Part:
-        details = Columns.of([given[i] for i in built.order.tolist()])
-        return Part(built.segment, details, self._context())
-
-    def _context(self) -> tuple[Mapping[str, Operator], Hierarchies | None]:
-        return self.operators, self.schema
-
-    def _details(self, rule_id: Id) -> Details:
-        with self._lock:  # where a rule is and the snapshot that it is in change together
-            number, ordinal = divmod(self._where[rule_id], _ORDINALS)
-            snapshot = self._snapshot
-        if number == 0:
-            return next(p.details for p in snapshot.pending if p.details.id == rule_id)
-        part = next(part for part in snapshot.parts if part.number == number)
-        return part.details[ordinal]
-
-    # Snapshots: what follows runs under the lock
-
-    def _with(self, part: Part, snapshot: Snapshot) -> Snapshot:
-        part = part.numbered(self._next)
-        self._next += 1
-        first = part.number * _ORDINALS
-        ids = part.details.ids.tolist()
-        self._where.update(zip(ids, range(first, first + len(ids)), strict=True))
-        parts = sorted((*snapshot.parts, part), key=lambda p: -len(p.details))
-        return Snapshot(tuple(p for p in parts if len(p.details)), snapshot.pending)
-
-    def _without(self, ids: Sequence[Id], snapshot: Snapshot) -> Snapshot:
-        gone: dict[int, list[int]] = {}
-        pending: set[Id] = set()
-        for rule_id in ids:
-            number, ordinal = divmod(self._where[rule_id], _ORDINALS)
-            if number:
-                gone.setdefault(number, []).append(ordinal)
-            else:
-                pending.add(rule_id)
-        parts = tuple(
-            part.without(gone[part.number]) if part.number in gone else part
-            for part in snapshot.parts
-        )
-        kept = tuple(p for p in snapshot.pending if p.details.id not in pending)
-        return Snapshot(tuple(p for p in parts if p.live), kept)
-
-    def _tidy(self) -> None:
-        """Keep few pending rules and few parts."""
-        if len(self._snapshot.pending) > MAX_PENDING:
-            self._flush()
-        chosen = self._to_merge()
-        if chosen and self._merging is None:
-            thread = threading.Thread(target=self._merge_later, args=(chosen,), daemon=True)
-            thread.start()  # it cannot end before we let go of the lock
-            self._merging = thread
-
-    def _flush(self) -> None:
-        """Make a part of the pending rules."""
-        snapshot = self._snapshot
-        if snapshot.pending:
-            built = build([p.tree for p in snapshot.pending], self.statistics)
-            part = self._part(built, [p.details for p in snapshot.pending])
-            self._snapshot = self._with(part, Snapshot(snapshot.parts, ()))
-
-    def _to_merge(self) -> list[Part]:
-        """The smallest parts, with those that are not much larger than all of them together."""
-        parts = self._snapshot.parts
-        if len(parts) <= MAX_PARTS:
-            return [p for p in parts if p.live < len(p.details) // 2][:1]
-        chosen = list(parts[MAX_PARTS - 1 :])
-        for part in reversed(parts[: MAX_PARTS - 1]):
-            if part.live >= FACTOR * sum(p.live for p in chosen):
-                break
-            chosen.append(part)
-        return chosen
-
-    def _merge(self, chosen: list[Part]) -> None:
-        kept = [one for part in chosen for one in part.live_details()]
-        built = build([one.rule for one in kept], self.statistics)
-        part = self._part(built, kept)
-        with self._lock:
-            self._replace(chosen, part)
-
-    def _merge_later(self, chosen: list[Part]) -> None:
-        try:
-            self._merge(chosen)
-        finally:
-            with self._lock:
-                self._merging = None
-                self._tidy()
-
-    def _replace(self, chosen: list[Part], part: Part) -> None:
-        """Put a merged part in the place of those it was made of, less what went meanwhile."""
-        numbers = {old.number for old in chosen}
-        gone = [
-            ordinal
-            for ordinal, rule_id in enumerate(part.details.ids.tolist())
-            if self._where.get(rule_id, -1) // _ORDINALS not in numbers
-        ]
-        part = part.numbered(self._next)
-        self._next += 1
-        dead = set(gone)
-        for ordinal, rule_id in enumerate(part.details.ids.tolist()):
-            if ordinal not in dead:
-                self._where[rule_id] = part.number * _ORDINALS + ordinal
-        if gone:
-            part = part.without(gone)
-        others = [old for old in self._snapshot.parts if old.number not in numbers]
-        parts = sorted((*others, part), key=lambda p: -len(p.details))
-        self._snapshot = Snapshot(tuple(p for p in parts if p.live), self._snapshot.pending)
-
-    def compact(self) -> None:
-        """Merge all rules into one part, now."""
-        self.join()
-        with self._lock:
-            snapshot = self._snapshot
-            if (
-                len(snapshot.parts) > 1
-                or snapshot.pending
-                or any(part.live < len(part.details) for part in snapshot.parts)
-            ):
-                details = [one for part in snapshot.parts for one in part.live_details()]
-                details += [p.details for p in snapshot.pending]
-                built = build([one.rule for one in details], self.statistics)
-                self._snapshot = self._with(self._part(built, details), EMPTY)
-
-    def join(self) -> None:
-        """Wait for the merges that are under way, and those that follow from them."""
-        while (thread := self._merging) is not None:
-            thread.join()
-
     # Matching
 
     def match(
@@ -488,21 +324,6 @@ class Matcher(MutableMapping[Any, Any]):
             self._restore(Part(segment, Columns.of(details), self._context()), dead)
         for one in state["pending"]:
             self.add(one.id, one.rule, tags=one.tags, priority=one.priority)
-
-    def _restore(self, part: Part, dead: NDArray[np.int64]) -> None:
-        """Take up a part as it was; an id that is dead in it may live in another part."""
-        gone = [part.details[ordinal].id for ordinal in dead.tolist()]
-        elsewhere = {rule_id: self._where[rule_id] for rule_id in gone if rule_id in self._where}
-        self._snapshot = self._with(part, self._snapshot)
-        if len(dead):
-            number = self._next - 1
-            for rule_id in gone:
-                del self._where[rule_id]
-            self._where.update(elsewhere)
-            parts = tuple(
-                p.without(dead.tolist()) if p.number == number else p for p in self._snapshot.parts
-            )
-            self._snapshot = Snapshot(parts, self._snapshot.pending)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all rules and their index to one file, in one step."""

@@ -19,7 +19,7 @@ PROGRAMS = sorted(
 # One figure of each that must be there, and in which results.
 EXPECTED = {
     "engine": ("scan_over_kernel_p50", {"uniform", "zipf"}),
-    "few": ("event_p50_us", {"match", "rule-engine", "rule-engine over match"}),
+    "few": ("event_p50_us", {"match", "match in between", "rule-engine"}),
     "files": ("load_ms", {"checked", "trusted"}),
     "parser": ("cold_rules_a_second", {"ABE-Gen", "without sharing"}),
     "ranges": ("match_batch_ms", {"sparse", "dense"}),

@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 
 import matchwood
+from matchwood import Matcher, parse
+from matchwood.language import evaluate
+from matchwood.workloads.abe_gen import AbeGen
 
 TESTS = Path(__file__).parents[1]
 
@@ -174,6 +177,37 @@ def test_the_suite_passes_without_the_compiler():
         check=False,
     )
     assert done.returncode == 0, done.stdout[-3000:]
+
+
+def test_a_kernel_is_not_found_again_once_those_it_calls_are_others(tmp_path):
+    """Numba itself looks only at the file of the kernel that is called."""
+    (tmp_path / "below.py").write_text("from matchwood.compiled import compiled\n")
+    (tmp_path / "above.py").write_text(
+        "from below import one\n"
+        "from matchwood.compiled import lean\n"
+        "def two(x):\n    return one(x)\n"
+        "two = lean(two, over=('below',))\n"
+    )
+    below = "from matchwood.compiled import compiled\n@compiled\ndef one(x):\n    return x + {}\n"
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from above import two; print(two(1))"
+    )
+    for added in (1, 2):
+        (tmp_path / "below.py").write_text(below.format(added))
+        assert output(run(code, NUMBA_CACHE_DIR=str(tmp_path / "cache"))) == f"{1 + added}\n"
+
+
+@pytest.mark.parametrize("small", [True, False])
+def test_either_way_into_the_kernels_answers_as_evaluate_does(small):
+    workload = AbeGen(rules=300, seed=3)
+    rules = dict(enumerate(workload.texts()))
+    trees = {rule_id: parse(text) for rule_id, text in rules.items()}
+    matcher = Matcher(rules)
+    for part in matcher._snapshot.parts:
+        part.matcher.small = small
+    for event in workload.events(20):
+        right = [rule_id for rule_id, tree in trees.items() if evaluate(tree, event) is True]
+        assert sorted(matcher.match(event)) == right
 
 
 def test_importing_the_package_does_not_import_numba():

@@ -56,9 +56,10 @@ def warm_up() -> None:
     small = AbeGen(rules=2_000, seed=7)
     matcher = Matcher(enumerate(small.texts()))
     events = small.events(200)
-    for event in events[:3]:
-        matcher.match(event)
     kernel = Kernel(matcher)
+    for small_segment in (False, True):
+        kernel.single.small = small_segment
+        matcher.match(events[0])
     kernel.sweep(kernel.coded_batch(events))
     matcher.match_batch(table_of_events(events))
 

@@ -3,8 +3,9 @@
 Every attribute is a *slot* with one axis of codes: 0 is missing, 1 is there but of no family that
 rules compare, then each family in turn, where constant i of n is code 2i + 1 after the family's
 first, and 2i is everything strictly between constants i - 1 and i. An attribute that is compared
-with times has a second slot, because a string is then read as a time as well. So every ordered
-predicate is an interval of small integers, or a few, and its negation is the rest of its family.
+with times, or asked for a network, has a second slot, because a string is then read as a time or
+an address as well (it cannot be both). So every ordered predicate is an interval of small
+integers, or a few, and its negation is the rest of its family.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.language.arithmetic import Attribute
+from matchwood.language.calls import Address, Network, address, network
 from matchwood.language.strings import ANY, like_pieces
 from matchwood.language.tree import (
     AttributeComparison,
@@ -28,10 +30,12 @@ from matchwood.language.tree import (
     Like,
     Node,
 )
-from matchwood.language.values import Family, Literal
+from matchwood.language.values import Family, Literal, read_time
 
 MISSING, OTHER = 0, 1
 AXIS = (Family.NUMBER, Family.STRING, Family.BOOLEAN)  # the order of families in a main slot
+
+SECOND_AXIS = (Family.TIME, Family.STRING)  # and in a second slot
 
 # How the value of an atom is found
 INTERVAL, VALUE_TEST, LAZY = 0, 1, 2
@@ -39,7 +43,10 @@ INTERVAL, VALUE_TEST, LAZY = 0, 1, 2
 
 @dataclass
 class Slot:
-    """One axis of codes: the families in order, each with its sorted constants."""
+    """One axis of codes: the families in order, each with its sorted constants.
+
+    A second slot (`time`) has times, and addresses for strings: see `reading`.
+    """
 
     attribute: str
     time: bool
@@ -50,7 +57,7 @@ class Slot:
     def seal(self) -> None:
         """Fix the codes, once all constants are known."""
         self.codes = 2
-        for family in (Family.TIME,) if self.time else AXIS:
+        for family in SECOND_AXIS if self.time else AXIS:
             if family in self.constants:
                 self.first[family] = self.codes
                 self.codes += 2 * len(self.constants[family]) + 1
@@ -67,6 +74,31 @@ class Slot:
     def family_codes(self, family: Family) -> tuple[int, int]:
         first = self.first[family]
         return first, first + 2 * len(self.constants[family])
+
+
+def address_key(found: Address) -> str:
+    """An address as a string: in order of version, then of number."""
+    return f"{found.version}{int(found):0{found.max_prefixlen // 4}x}"
+
+
+def reading(family: Family | None, value: Literal | None) -> tuple[Family, Literal] | None:
+    """What a second slot sees of a value: a time, or the key of an address; None for neither.
+
+    >>> reading(Family.STRING, "10.0.0.1")
+    (<Family.STRING: 'string'>, '40a000001')
+    >>> reading(Family.STRING, "1970-01-01")
+    (<Family.TIME: 'time'>, Time(ns=0))
+    """
+    if family is Family.TIME and value is not None:
+        return family, value
+    if family is not Family.STRING:
+        return None
+    text = str(value)
+    moment = read_time(text)
+    if moment is not None:
+        return Family.TIME, moment
+    found = address(text)
+    return None if found is None else (Family.STRING, address_key(found))
 
 
 class AtomArrays(NamedTuple):
@@ -86,7 +118,7 @@ class AtomArrays(NamedTuple):
 OPS = ("=", "<", "<=", ">", ">=", "between", "prefix", "in", "null", "opaque")
 EQ, LT, LE, GT, GE, BETWEEN, PREFIX, IN, IS_NULL, OPAQUE = range(len(OPS))
 _FAMILIES = (Family.NUMBER, Family.STRING, Family.BOOLEAN, Family.TIME)
-_NO_FAMILY = -1
+_SMALL = 1 << 62  # integers below it, either way, are sorted as such
 
 
 class Atoms:
@@ -133,6 +165,8 @@ class Atoms:
                 atom = self._starting(node.attribute, *prefix)
             case Call(name="startswith", arguments=(Attribute() as subject, str() as part)):
                 atom = self._starting(subject.name, part, True)
+            case Call(name="in_network", arguments=(Attribute() as subject, str() as text)):
+                atom = self._within(subject.name, network(text))
             case _:
                 atom = self._opaque(node)
         return 2 * atom + negated
@@ -163,6 +197,11 @@ class Atoms:
             return self.ordered(attribute, GE, Family.STRING, (text,))
         return self.ordered(attribute, PREFIX, Family.STRING, (text, after))
 
+    def _within(self, attribute: str, net: Network) -> int:
+        ends = (address_key(net.network_address), address_key(net.broadcast_address))
+        axis = 4 * self.slot(attribute, True) + _FAMILIES.index(Family.STRING)
+        return self._number(BETWEEN, axis, ends)
+
     def _opaque(self, node: Node) -> int:
         """An atom that codes alone do not decide; its slot is that of its (first) attribute."""
         positive = _positive(node)
@@ -190,48 +229,77 @@ class Atoms:
         start = np.r_[0, np.cumsum(counts)]
         slot = np.where(axis < 0, -1 - axis, axis >> 2)
         codes = np.array([s.codes for s in self.slots], np.int64)
-        family_low = np.where(axis < 0, 1, 0)
-        family_high = np.zeros(len(op), np.int64)
-        for number in np.unique(axis[axis >= 0]):
-            here = axis == number if len(op) < 1000 else None
-            low, high = self.slots[number >> 2].family_codes(_FAMILIES[number & 3])
-            rows = np.flatnonzero(here) if here is not None else self._rows(axis, number)
-            family_low[rows], family_high[rows] = low, high
+        distinct, which = np.unique(axis, return_inverse=True)
+        bounds = np.array([self._family_codes(int(number)) for number in distinct], np.int64)
+        family_low, family_high = bounds.reshape(-1, 2)[which].T
         null = op == IS_NULL
         family_low[null], family_high[null] = 0, codes[slot[null]] - 1
         return self._ordered(op, slot, family_low, family_high, start, code)
 
-    def _rows(self, axis: NDArray[np.int64], number: int) -> NDArray[np.int64]:
-        if not hasattr(self, "_by_axis"):
-            self._by_axis = np.argsort(axis, kind="stable")
-            self._sorted_axis = axis[self._by_axis]
-        low, high = np.searchsorted(self._sorted_axis, [number, number + 1])
-        return self._by_axis[low:high]
+    def _family_codes(self, axis: int) -> tuple[int, int]:
+        """The first and last code of an axis; none where it has no family."""
+        return self.slots[axis >> 2].family_codes(_FAMILIES[axis & 3]) if axis >= 0 else (1, 0)
 
     def _seal_constants(self, axis: NDArray[np.int64]) -> NDArray[np.int64]:
         """Fix the codes of all slots; the code of every value of every atom, in order."""
         flat = [value for values in self._values for value in values]
-        order = np.argsort(axis, kind="stable")
-        runs: list[NDArray[np.int64]] = []
-        if flat:
-            changes = np.flatnonzero(np.diff(axis[order])) + 1
-            runs = np.split(order, changes)
         for number in self._compared:
             self.slots[number >> 2].constants.setdefault(_FAMILIES[number & 3], [])
-        for run in runs:
-            number = int(axis[run[0]])
-            distinct = sorted({flat[i] for i in run.tolist()})  # type: ignore[type-var]
-            self.slots[number >> 2].constants[_FAMILIES[number & 3]] = distinct
+        rank = np.empty(len(flat), np.int64)
+        plain = np.fromiter(
+            (type(v) is int and -_SMALL < v < _SMALL for v in flat), bool, len(flat)
+        )
+        plain &= ~np.isin(axis, axis[~plain])  # a family is sorted in one way
+        self._rank_integers(flat, axis, np.flatnonzero(plain), rank)
+        self._rank_values(flat, axis, np.flatnonzero(~plain), rank)
         for slot in self.slots:
             slot.seal()
-        code = np.empty(len(flat), np.int64)
-        for run in runs:
+        distinct, which = np.unique(axis, return_inverse=True)
+        first = np.array([self._family_codes(int(number))[0] for number in distinct], np.int64)
+        return first[which] + 2 * rank + 1
+
+    def _rank_integers(
+        self,
+        flat: list[Literal],
+        axis: NDArray[np.int64],
+        chosen: NDArray[np.int64],
+        rank: NDArray[np.int64],
+    ) -> None:
+        """The constants of axes that have small integers only, sorted all at once."""
+        if not len(chosen):
+            return
+        values = np.array([flat[i] for i in chosen.tolist()], np.int64)
+        order = np.lexsort((values, axis[chosen]))
+        values, chosen = values[order], chosen[order]
+        owner = axis[chosen]
+        new_axis = np.r_[True, owner[1:] != owner[:-1]]
+        new = new_axis | np.r_[True, values[1:] != values[:-1]]
+        place = np.cumsum(new) - 1
+        starts = place[new_axis]
+        rank[chosen] = place - np.repeat(starts, np.diff(np.r_[np.flatnonzero(new_axis), len(new)]))
+        constants = values[new].tolist()
+        ends = np.r_[starts[1:], len(constants)].tolist()
+        for number, low, high in zip(owner[new_axis].tolist(), starts.tolist(), ends, strict=True):
+            self.slots[number >> 2].constants[_FAMILIES[number & 3]] = constants[low:high]
+
+    def _rank_values(
+        self,
+        flat: list[Literal],
+        axis: NDArray[np.int64],
+        chosen: NDArray[np.int64],
+        rank: NDArray[np.int64],
+    ) -> None:
+        """The constants of all other axes, one after the other."""
+        if not len(chosen):
+            return
+        chosen = chosen[np.argsort(axis[chosen], kind="stable")]
+        for run in np.split(chosen, np.flatnonzero(np.diff(axis[chosen])) + 1):
             number = int(axis[run[0]])
-            slot, family = self.slots[number >> 2], _FAMILIES[number & 3]
-            first = slot.first[family]
-            rank = {c: first + 2 * i + 1 for i, c in enumerate(slot.constants[family])}
-            code[run] = [rank[flat[i]] for i in run.tolist()]
-        return code
+            mine = [flat[i] for i in run.tolist()]
+            distinct = sorted(set(mine))  # type: ignore[type-var]
+            self.slots[number >> 2].constants[_FAMILIES[number & 3]] = distinct
+            places = {constant: i for i, constant in enumerate(distinct)}
+            rank[run] = [places[value] for value in mine]
 
     def _ordered(
         self,
@@ -292,8 +360,7 @@ def _tests_strings(node: Node) -> bool:
 def kind_of(node: Node) -> int:
     """Whether one string decides the atom, or a comparison or call is to be made.
 
-    A value test is true or false of every string. `in_network` is neither of one that is no
-    address, so it is a call.
+    A value test is true or false of every string.
     """
     if isinstance(node, Like):
         return VALUE_TEST

@@ -83,6 +83,7 @@ class Arrays(dict[str, Array]):
         self._path = path
         self._whole: dict[str, tuple[Bytes, int, str]] = {}  # with its padding; length; checksum
         self.unchecked: set[str] = set()
+        self.lazy: frozenset[str] = frozenset()
 
     def verify(self, name: str) -> Array:
         """The array; IndexFileError where it is not what was written. Looks only once."""
@@ -92,6 +93,11 @@ class Arrays(dict[str, Array]):
                 raise IndexFileError(f"is altered: its array {name!r} is damaged", self._path)
             self.unchecked.discard(name)
         return self[name]
+
+    def verify_all(self) -> None:
+        """Verify all arrays but the lazy ones."""
+        for name in self.keys() - self.lazy:
+            self.verify(name)
 
 
 # Writing
@@ -196,9 +202,9 @@ def read(path: Name, *, check: bool = True) -> tuple[dict[str, Any], Arrays]:
         arrays[name] = whole[:length].view(dtype).reshape(shape)
         arrays._whole[name] = whole, length, expected
     arrays.unchecked = set(described)
+    arrays.lazy = frozenset(meta.get("lazy", ()))
     if check:
-        for name in described.keys() - set(meta.get("lazy", ())):
-            arrays.verify(name)
+        arrays.verify_all()
     return meta, arrays
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.index.atoms import INTERVAL, MISSING, AtomArrays, Slot
+from matchwood.index.atoms import INTERVAL, MISSING, AtomArrays, Slot, reading
 from matchwood.language.events import Event
 from matchwood.language.values import NULL, Value
 
@@ -57,15 +57,15 @@ def probabilities(
     """The chance of each literal (2 * atom + negated) to be true of an event."""
     count = len(atoms.slot)
     present = np.full(len(slots), PRESENT)
-    below = [_even(slot) for slot in slots]
+    codes = np.array([slot.codes for slot in slots], np.int64)
+    offset = np.r_[0, np.cumsum(codes + 1)]
+    cumulative = _even(codes, offset) if len(slots) else np.zeros(1)
     if statistics is not None and statistics.events:
         for number, slot in enumerate(slots):
             present[number] = statistics.present.get(slot.attribute, 0) / statistics.events
             sample = statistics.values.get(slot.attribute)
             if sample:
-                below[number] = _measured(slot, sample)
-    offset = np.r_[0, np.cumsum([len(b) for b in below])].astype(np.int64)
-    cumulative = np.concatenate(below) if below else np.zeros(1)
+                cumulative[offset[number] : offset[number + 1]] = _measured(slot, sample)
     owner = np.repeat(np.arange(count), np.diff(atoms.start))
     base = offset[atoms.slot[owner]] if count else np.empty(0, np.int64)
     share = cumulative[base + atoms.high + 1] - cumulative[base + atoms.low]
@@ -88,16 +88,20 @@ def probabilities(
     return np.maximum(chance, np.float32(1e-7))
 
 
-def _even(slot: Slot) -> NDArray[np.float64]:
-    """Cumulative share of the codes of a slot: constants and gaps alike."""
-    codes = np.full(slot.codes, 1.0)
-    codes[:2] = 0
-    total = codes.sum() or 1.0
-    return np.concatenate([[0.0], np.cumsum(codes / total)])
+def _even(codes: NDArray[np.int64], offset: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Cumulative share of the codes of each slot: constants and gaps alike."""
+    place = np.arange(offset[-1]) - np.repeat(offset[:-1], codes + 1)
+    shares: NDArray[np.float64] = np.maximum(place - 2, 0) / np.repeat(
+        np.maximum(codes - 2, 1), codes + 1
+    )
+    return shares
 
 
 def _measured(slot: Slot, sample: list[Value]) -> NDArray[np.float64]:
     codes = np.full(slot.codes, 1e-6)
     for value in sample:
-        codes[slot.code(value.family, value.value)] += 1
+        family, literal = value.family, value.value
+        if slot.time:
+            family, literal = reading(family, literal) or (None, None)
+        codes[slot.code(family, literal)] += 1
     return np.concatenate([[0.0], np.cumsum(codes / codes.sum())])

@@ -1,9 +1,9 @@
 """Whether the arrays of an index are fit for kernels, which check nothing themselves.
 
 A file from elsewhere is not trusted, however well its checksums fit. Each check below is one pass
-over some of the arrays and relies on those before it; together they make sure that no kernel
-reads or writes outside an array, or goes round in circles. They do not make sure that the answers
-are right: a forged index may well match what it likes.
+over some of the arrays and relies on those that it waits for; together they make sure that no
+kernel reads or writes outside an array, or goes round in circles. They do not make sure that the
+answers are right: a forged index may well match what it likes.
 """
 
 from __future__ import annotations
@@ -65,19 +65,27 @@ def validate(tree: Arranged, atoms: AtomArrays, codes: Ints, rules: int, opaque:
     atoms = atoms._replace(kind=atoms.kind.astype(np.int32))  # type: ignore[arg-type]
     atoms = AtomArrays(*(_fixed(array) for array in atoms))  # type: ignore[arg-type]
     codes = _fixed(codes)
+    _refuse("levels", check_levels(tree.levels, len(tree.group_of)))
+    lists = empty_lists(tree.pushes)
+    with ThreadPoolExecutor(2) as beside:  # kernels let other threads run
+        walked = beside.submit(_check_lists, tree, lists)
+        simple = beside.submit(_check_simple, tree, atoms, codes, rules, opaque)
+        found = beside.submit(_check_found, tree, atoms, codes, lists, walked)
+        try:
+            _check_nodes(tree, codes, 2 * len(atoms.slot), lists, walked)
+        finally:
+            simple.result()
+        found.result()
+
+
+def _check_simple(tree: Arranged, atoms: AtomArrays, codes: Ints, rules: int, opaque: int) -> None:
+    """What no other check relies on."""
     groups, first = len(tree.group_start) - 1, 2 * len(atoms.slot)
     _refuse("atoms", check_atoms(*atoms, codes, opaque))
     _refuse("rows of masks", check_rows(tree.row_literal, first))
-    _refuse("levels", check_levels(tree.levels, len(tree.group_of)))
     _refuse("groups of rules", check_groups(tree.group_start, rules))
     claims = check_claims(tree.group_of, tree.literal_group, tree.always, groups, first)
     _refuse("groups of nodes and literals", claims)
-    lists = empty_lists(tree.pushes)
-    with ThreadPoolExecutor(1) as beside:  # kernels let other threads run
-        walked = beside.submit(_check_lists, tree, lists)
-        found = beside.submit(_check_found, tree, atoms, codes, lists, walked)
-        _check_nodes(tree, codes, first, lists, walked)
-        found.result()
 
 
 def _check_lists(tree: Arranged, lists: Lists) -> None:

@@ -11,6 +11,7 @@ from matchwood.language.tokens import is_name, reserved
 from matchwood.language.values import Family, family_of
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 TAKES_STRING = ("startswith", "endswith", "isa", "in_network")
 BUILT_IN = (*TAKES_STRING, "contains")
@@ -52,7 +53,7 @@ def network(text: str) -> Network:
         raise RuleError(f"{text!r} has host bits set: write '{meant}' for the network") from None
 
 
-def address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+def address(text: str) -> Address | None:
     """The address that a value spells, None where it cannot be read."""
     try:
         return ipaddress.ip_address(text)

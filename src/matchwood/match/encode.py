@@ -6,24 +6,30 @@ from bisect import bisect_left
 from collections.abc import Mapping
 from typing import Any
 
-from matchwood.index.atoms import MISSING, OTHER, Slot
+from matchwood.index.atoms import MISSING, OTHER, Slot, reading
 from matchwood.language.events import Event
-from matchwood.language.values import Family, Value, exact, is_text, read_time
+from matchwood.language.values import Family, Value, exact, is_text
 
 # What patterns are asked about: a string, a list of strings, or a list of any values
 Strings = str | tuple[str, ...] | tuple[Value, ...]
 
+_SHORT = 64  # characters of strings that are remembered
+_KEPT = 4096  # floats, and strings, whose codes an attribute remembers
+
 
 class Coder:
-    """The codes of one attribute: its main slot, and its slot of times where it has one."""
+    """The codes of one attribute: its main slot, and its second one where it has one."""
 
-    __slots__ = ("doubles", "exact", "first", "floats", "slot", "sorted", "time", "time_slot")
+    __slots__ = (
+        "doubles", "exact", "first", "floats", "readings", "slot", "sorted", "time", "time_slot",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.slot = -1
         self.doubles: Any = None  # made by match.columns when first needed
         self.time_slot = -1
         self.floats: dict[float, int] = {}  # codes of floats seen lately
+        self.readings: dict[str, int] = {}  # and of strings, in the second slot
         self.time: Slot | None = None
         self.exact: dict[Family, dict[Any, int]] = {}
         self.sorted: dict[Family, list[Any]] = {}
@@ -51,15 +57,24 @@ class Coder:
         return self.first[family] + 2 * bisect_left(self.sorted[family], value)  # type: ignore[index]
 
     def time_code(self, family: Family | None, value: Any) -> int:
-        """The code in the slot of times: MISSING for what is no time, which no predicate tells."""
+        """The code in the second slot: MISSING for what is neither a time nor an address, which
+        no predicate tells."""
+        if family is Family.STRING and len(value) <= _SHORT:
+            code = self.readings.get(value)
+            if code is None:
+                if len(self.readings) >= _KEPT:
+                    self.readings.clear()
+                code = self.readings[value] = self._read(family, value)
+            return code
+        return self._read(family, value)
+
+    def _read(self, family: Family | None, value: Any) -> int:
         assert self.time is not None
-        if family is Family.STRING:
-            value = read_time(value)
-            if value is None:
-                return MISSING
-        elif family is not Family.TIME:
+        found = reading(family, value)
+        if found is None:
             return MISSING
-        return self.time.code(Family.TIME, value)
+        code = self.time.code(*found)
+        return MISSING if code == OTHER else code
 
 
 def coders(slots: list[Slot]) -> dict[str, Coder]:
@@ -121,7 +136,6 @@ def encode(
 
 
 _STRING, _NUMBER, _BOOLEAN = Family.STRING, Family.NUMBER, Family.BOOLEAN
-_FLOATS = 4096  # floats whose codes an attribute remembers
 
 
 def _flat(
@@ -183,7 +197,7 @@ def _strings(values: Any) -> bool:
 def _float_code(coder: Coder, value: float) -> int:
     code = coder.floats.get(value)
     if code is None:
-        if len(coder.floats) >= _FLOATS:
+        if len(coder.floats) >= _KEPT:
             coder.floats.clear()
         code = coder.floats[value] = coder.code(_NUMBER, exact(value))
     return code

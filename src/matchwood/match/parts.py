@@ -32,13 +32,20 @@ class Details(NamedTuple):
     priority: float
 
 
+def objects(values: Sequence[Any]) -> NDArray[Any]:
+    """An array of Python objects, through which no garbage collection goes as through a list."""
+    array = np.empty(len(values), object)
+    array[:] = values
+    return array
+
+
 class Columns:
     """The details of many rules by ordinal: ids and rules, and what only some of them have."""
 
     def __init__(
         self,
         ids: NDArray[Any] | Sequence[str],
-        rules: Sequence[Any],
+        rules: NDArray[Any] | Sequence[Any],
         tags: Mapping[int, frozenset[str]],
         priority: NDArray[np.float64] | None,
         integers: bool = False,
@@ -60,7 +67,34 @@ class Columns:
         priority = None
         if any(d.priority for d in details):
             priority = np.array([d.priority for d in details], np.float64)
-        return cls(ids, [d.rule for d in details], tags, priority)
+        return cls(ids, objects([d.rule for d in details]), tags, priority)
+
+    @classmethod
+    def joined(
+        cls,
+        columns: Sequence[Columns],
+        chosen: Sequence[NDArray[np.int64]],
+        rules: Sequence[Any],
+        order: NDArray[np.int64],
+    ) -> Columns:
+        """Some rules of each of several columns, one after the other, then put into an order."""
+        ids = [some.ids[ordinals] for some, ordinals in zip(columns, chosen, strict=True)]
+        new_place = np.empty(len(order), np.int64)
+        new_place[order] = np.arange(len(order))
+        tags: dict[int, frozenset[str]] = {}
+        priority: NDArray[np.float64] | None = None
+        first = 0
+        for some, ordinals in zip(columns, chosen, strict=True):
+            if some.tags:
+                for i, ordinal in enumerate(ordinals.tolist(), first):
+                    if ordinal in some.tags:
+                        tags[int(new_place[i])] = some.tags[ordinal]
+            if some.priority is not None:
+                if priority is None:
+                    priority = np.zeros(len(order))
+                priority[new_place[first : first + len(ordinals)]] = some.priority[ordinals]
+            first += len(ordinals)
+        return cls(np.concatenate(ids)[order], objects(rules)[order], tags, priority)
 
     @property
     def ids(self) -> NDArray[Any]:
@@ -153,6 +187,19 @@ class Part:
     @property
     def dead(self) -> NDArray[np.int64]:
         return np.flatnonzero(self.alive == 0)
+
+    def live_ordinals(self) -> NDArray[np.int64]:
+        return np.flatnonzero(self.alive) if len(self.alive) else np.arange(len(self.details))
+
+    def gone(self, ordinals: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether each of these rules is gone."""
+        return self.alive[ordinals] == 0 if len(self.alive) else np.zeros(len(ordinals), np.bool_)
+
+    def rules(self, ordinals: NDArray[np.int64]) -> list[Any]:
+        """These rules, as they were given."""
+        given = self.details.rules
+        array = given if isinstance(given, np.ndarray) else objects(given[:])
+        return list(array[ordinals])
 
     def live_details(self) -> Iterator[Details]:
         for ordinal, one in enumerate(self.details):

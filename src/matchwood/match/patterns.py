@@ -2,7 +2,7 @@
 
 `like`, `ilike`, `endswith` and `contains` go by grams (`patterns_kernels`), and so does `rlike`
 where an expression needs some text; the others are asked in sets (`patterns_expressions`).
-`in_network` is a lookup for each length of prefix, `isa` a question to the schema for each kind.
+`isa` is a question to the schema for each kind.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.language.arithmetic import Attribute
-from matchwood.language.calls import address, network
 from matchwood.language.errors import RuleError
 from matchwood.language.evaluation import Hierarchies
 from matchwood.language.strings import fold_character
@@ -49,6 +48,7 @@ from matchwood.match.patterns_parsing import (
 CACHED_VALUES = 20_000
 CACHED_SIZE = 16 << 20  # characters of values and four times their hits
 CACHED_LENGTH = 4096  # longer values are not kept
+CACHED_HITS = 256  # nor are elements of lists with more hits
 
 Numbers = NDArray[np.int32]
 
@@ -80,6 +80,7 @@ class PatternIndex:
         self._built: _Built | None = None
         self._cache: dict[str, Numbers] = {}
         self._cache_size = 0
+        self._elements: dict[str, tuple[int, ...]] = {}  # places by element of a list
         for _, node in tests:
             if isinstance(node, Call) and node.name == "isa" and schema is None:
                 raise RuleError(f"{node} needs a schema with a hierarchy for its attribute")
@@ -104,10 +105,34 @@ class PatternIndex:
         found: set[int] = set()
         for value in dict.fromkeys(values):
             if value.family is Family.STRING:
-                places = self._places(str(value.value))
-                found.update(places[~parts.substring[places]].tolist())
-            found.update(parts.elements.equal_to(value))
+                found.update(self._places_of_element(str(value.value)))
+            else:
+                found.update(parts.elements.equal_to(value))
         return parts.numbers[np.fromiter(found, np.int64, len(found))]
+
+    def strings_hits(self, texts: Iterable[str]) -> Numbers:
+        """`list_hits` of a list of nothing but strings."""
+        self.calls += 1
+        known = self._elements
+        found: set[int] = set()
+        for text in texts:
+            places = known.get(text)
+            found.update(self._places_of_element(text) if places is None else places)
+        return self._parts().numbers[np.fromiter(found, np.int64, len(found))]
+
+    def _places_of_element(self, text: str) -> tuple[int, ...]:
+        """The places of the tests that are true of a list with this string in it."""
+        found = self._elements.get(text)
+        if found is None:
+            parts = self._parts()
+            places = self._places(text)
+            equal = parts.elements.equal_to(Value(Family.STRING, text))
+            found = (*places[~parts.substring[places]].tolist(), *equal)
+            if len(text) <= CACHED_LENGTH and len(found) <= CACHED_HITS:
+                if len(self._elements) >= CACHED_VALUES:
+                    self._elements.clear()
+                self._elements[text] = found
+        return found
 
     def hits_of_many(self, values: Sequence[str]) -> tuple[NDArray[np.int64], Numbers]:
         """The hits of each value: those of value i are numbers[bounds[i]:bounds[i + 1]]."""
@@ -163,7 +188,6 @@ class _Built:
         self.numbers: Numbers = np.array([number for number, _ in tests], np.int32)
         self.substring = np.zeros(len(tests), np.bool_)
         self.elements = _Elements()
-        self.networks = _Networks()
         self.kinds: list[tuple[int, str, str]] = []
         self.schema = schema
         self.expressions: dict[int, Expression] = {}
@@ -188,15 +212,13 @@ class _Built:
                     texts.append(_Text(place, argument, CONTAINS, EXACT))
             elif name == "endswith":
                 texts.append(_Text(place, str(argument), ENDSWITH, EXACT))
-            elif name == "in_network":
-                self.networks.add(place, str(argument))
             else:
                 self.kinds.append((place, attribute, str(argument)))
         self.texts = _Texts(texts)
         self.unaided = [place for place, _ in unaided]
         self.set = ExpressionSet([pattern for _, pattern in unaided]) if unaided else None
         # Whether anything is left to decide in Python
-        self.others = bool(self.expressions or unaided or self.networks or self.kinds)
+        self.others = bool(self.expressions or unaided or self.kinds)
 
     def with_others(
         self, values: Sequence[str], bounds: NDArray[np.int64], places: Numbers
@@ -217,8 +239,6 @@ class _Built:
                     merged.append(-1 - place)
             if self.set is not None:
                 merged += [self.unaided[found] for found in self.set.found(value)]
-            if self.networks:
-                merged += self.networks.around(value)
             if self.kinds:
                 merged += self._kinds_of(value)
             new_bounds[i + 1] = len(merged)
@@ -231,7 +251,7 @@ class _Built:
 
 
 def _call(node: Node) -> tuple[str, str, Literal]:
-    if isinstance(node, Call) and node.name in ("contains", "endswith", "in_network", "isa"):
+    if isinstance(node, Call) and node.name in ("contains", "endswith", "isa"):
         subject, argument = node.arguments
         if isinstance(subject, Attribute) and isinstance(argument, Literal):
             return node.name, subject.name, argument
@@ -258,33 +278,6 @@ class _Elements:
             time = read_time(str(value.value))
             if time is not None:
                 return places + self._places.get((Family.TIME, time), [])
-        return places
-
-
-class _Networks:
-    """Networks by version and length of prefix, each a dictionary from its first address."""
-
-    def __init__(self) -> None:
-        self._by_shift: dict[int, dict[int, dict[int, list[int]]]] = {4: {}, 6: {}}
-
-    def __bool__(self) -> bool:
-        return any(self._by_shift.values())
-
-    def add(self, place: int, text: str) -> None:
-        found = network(text)
-        shift = found.max_prefixlen - found.prefixlen
-        networks = self._by_shift[found.version].setdefault(shift, {})
-        networks.setdefault(int(found.network_address) >> shift, []).append(place)
-
-    def around(self, value: str) -> list[int]:
-        """The places of the networks that hold the address; none where it cannot be read."""
-        found = address(value)
-        if found is None:
-            return []
-        number = int(found)
-        places: list[int] = []
-        for shift, networks in self._by_shift[found.version].items():
-            places += networks.get(number >> shift, ())
         return places
 
 

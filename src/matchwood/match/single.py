@@ -13,8 +13,8 @@ from matchwood.index.segment import Segment, read_only
 from matchwood.language.evaluation import Hierarchies, Operator, Truth, evaluate
 from matchwood.language.events import Event
 from matchwood.language.tree import Node
-from matchwood.language.values import Family, Value
 from matchwood.match.encode import coders, encode
+from matchwood.match.entry import SMALL, Groups, Rules, View, match_large, match_small
 from matchwood.match.kernels import (
     EPOCHS,
     FALSE_SEEN,
@@ -39,7 +39,7 @@ _STATE = {True: TRUE_SEEN, False: FALSE_SEEN, None: UNDEFINED_SEEN}
 class _Working:
     """The scratch of one thread, and the epoch of its last event."""
 
-    def __init__(self, segment: Segment, queue: int) -> None:
+    def __init__(self, segment: Segment, index: Index, queue: int) -> None:
         nodes, groups = segment.nodes, len(segment.tree.group_start) - 1
         depth = len(segment.tree.levels) + 2
         waking = 2 * nodes if segment.lazy else nodes  # a record that waits may be woken as well
@@ -55,6 +55,8 @@ class _Working:
             np.zeros(5, np.int64),
         )
         self.rules = np.empty(segment.rules, np.int32)
+        of_groups = Groups(segment.tree.group_start, segment.tree.always)
+        self.view = View(index, of_groups, self.scratch, Rules(self.rules))
         self.epoch = 0
 
     def next_epoch(self) -> int:
@@ -95,6 +97,7 @@ class SegmentMatcher:
         self.patterns = pattern_indexes(segment, schema)
         self.patterned = set(self.patterns)
         self._queue = queue_size(segment)
+        self.small = segment.nodes <= SMALL
         self._lists: dict[tuple[str, tuple[str, ...]], Ints] = {}
         self._free: list[_Working] = []  # append and pop are atomic: threads share it
 
@@ -126,24 +129,40 @@ class SegmentMatcher:
         keep: NDArray[np.uint8],
     ) -> Ints:
         """The ordinals of the rules that are true of an event given as codes."""
-        working = self._free.pop() if self._free else _Working(self.segment, self._queue)
+        working = self._free.pop() if self._free else self._working()
         try:
             epoch = working.next_epoch()
-            scratch = working.scratch
             arguments = (slots, codes, list_start, list_codes)
-            scratch.counts[4] = 0
-            match_one(self.index, scratch, *arguments, hits, _NONE, epoch)
-            if seen is not None and self.segment.lazy:
-                self._settle(scratch, arguments, seen, epoch)
-            groups = scratch.out[: scratch.counts[0]]
-            tree = self.segment.tree
-            found = expand(groups, tree.group_start, tree.always, keep, working.rules)
+            if self.segment.lazy:
+                found = self._match_lazily(working, arguments, hits, seen, keep)
+            else:
+                run = match_small if self.small else match_large
+                found = run(working.view.places, *arguments, hits, keep, epoch)
             return working.rules[:found].copy()
         except BaseException:
-            working = _Working(self.segment, self._queue)  # its states are in doubt
+            working = self._working()  # its states are in doubt
             raise
         finally:
             self._free.append(working)
+
+    def _working(self) -> _Working:
+        return _Working(self.segment, self.index, self._queue)
+
+    def _match_lazily(
+        self,
+        working: _Working,
+        arguments: tuple[Ints, ...],
+        hits: Ints,
+        seen: Event | None,
+        keep: NDArray[np.uint8],
+    ) -> int:
+        scratch, tree = working.scratch, self.segment.tree
+        scratch.counts[4] = 0
+        match_one(self.index, scratch, *arguments, hits, _NONE, working.epoch)
+        if seen is not None:
+            self._settle(scratch, arguments, seen, working.epoch)
+        groups = scratch.out[: scratch.counts[0]]
+        return int(expand(groups, tree.group_start, tree.always, keep, working.rules))
 
     def hits(self, attribute: str, value: Any) -> Ints:
         """The tests of an attribute that are true of a string, or of a list."""
@@ -157,8 +176,7 @@ class SegmentMatcher:
         """The tests that are true of a list of strings; lists seen lately are remembered."""
         known = self._lists.get((attribute, texts))
         if known is None:
-            values = tuple(Value(Family.STRING, text) for text in texts)
-            known = self.patterns[attribute].list_hits(values)
+            known = self.patterns[attribute].strings_hits(texts)
             if len(self._lists) >= _LISTS:
                 self._lists.clear()
             if len(texts) <= 16:

@@ -1,0 +1,235 @@
+"""Where a matcher keeps its rules: immutable parts, and a few that are pending.
+
+A reader takes the current snapshot, a tuple of parts, and never waits; a writer makes a new one
+under the lock. Rules that were just added are pending, and evaluated one by one, until a thread
+in the background makes a part of them. It also merges parts of like size; what went meanwhile is
+gone from the result as well.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.index.segment import Built, build
+from matchwood.index.statistics import Statistics
+from matchwood.language.evaluation import Hierarchies, Operator
+from matchwood.match.merging import build_elsewhere
+from matchwood.match.parts import EMPTY, Columns, Context, Details, Part, Pending, Snapshot
+
+Id = str | int
+Longs = NDArray[np.int64]
+
+MAX_PENDING = 16  # more of them are made a part, in the background
+MOST_PENDING = 64  # with more the background is behind: a writer makes a part of them itself
+MAX_PARTS = 4
+FACTOR = 4  # a part is merged with smaller ones when it is less than this many times their sum
+ELSEWHERE = 50_000  # rules whose merge is worth a process of its own
+_ORDINALS = 1 << 40
+_AT_ONCE = 10_000  # entries that are changed before another thread may run
+
+
+class Store:
+    """Rules by id, in parts; `Matcher` is what people see of it."""
+
+    def __init__(
+        self,
+        statistics: Statistics | None,
+        operators: Mapping[str, Operator] | None,
+        schema: Hierarchies | None,
+    ) -> None:
+        self._lock = threading.RLock()
+        self._snapshot = EMPTY
+        self._known: dict[Id, int] | None = {}
+        self._next = 1
+        self._merging: threading.Thread | None = None
+        self.statistics = statistics
+        self.operators = dict(operators or {})
+        self.schema = schema
+
+    @property
+    def _where(self) -> dict[Id, int]:
+        """Id → number of its part << 40 | ordinal, 0 for pending; made when first needed."""
+        if self._known is None:
+            with self._lock:
+                known: dict[Id, int] = {}
+                for part in self._snapshot.parts:
+                    _locate(part, known)
+                known.update((pending.details.id, 0) for pending in self._snapshot.pending)
+                self._known = known
+        return self._known
+
+    def _details(self, rule_id: Id) -> Details:
+        with self._lock:  # where a rule is and the snapshot that it is in change together
+            number, ordinal = divmod(self._where[rule_id], _ORDINALS)
+            snapshot = self._snapshot
+        if number == 0:
+            return next(p.details for p in snapshot.pending if p.details.id == rule_id)
+        part = next(part for part in snapshot.parts if part.number == number)
+        return part.details[ordinal]
+
+    def _context(self) -> Context:
+        return self.operators, self.schema
+
+    def _part(self, built: Built, given: Sequence[Details]) -> Part:
+        details = Columns.of([given[i] for i in built.order.tolist()])
+        return Part(built.segment, details, self._context())
+
+    # What follows runs under the lock
+
+    def _numbered(self, part: Part) -> Part:
+        self._next += 1
+        return part.numbered(self._next - 1)
+
+    def _with(self, part: Part, snapshot: Snapshot) -> Snapshot:
+        part = self._numbered(part)
+        _locate(part, self._where)
+        return Snapshot(in_order([*snapshot.parts, part]), snapshot.pending)
+
+    def _without(self, ids: Sequence[Id], snapshot: Snapshot) -> Snapshot:
+        gone: dict[int, list[int]] = {}
+        pending: set[Id] = set()
+        for rule_id in ids:
+            number, ordinal = divmod(self._where[rule_id], _ORDINALS)
+            if number:
+                gone.setdefault(number, []).append(ordinal)
+            else:
+                pending.add(rule_id)
+        parts = tuple(
+            part.without(gone[part.number]) if part.number in gone else part
+            for part in snapshot.parts
+        )
+        kept = tuple(p for p in snapshot.pending if p.details.id not in pending)
+        return Snapshot(tuple(p for p in parts if p.live), kept)
+
+    def _restore(self, part: Part, dead: Longs) -> None:
+        """Take up a part as it was; rules that are dead in it may live in another part."""
+        part = self._numbered(part.without(dead.tolist()) if len(dead) else part)
+        _locate(part, self._where)
+        self._snapshot = Snapshot(in_order([*self._snapshot.parts, part]), self._snapshot.pending)
+
+    def _tidy(self) -> None:
+        """See to it that there are few pending rules and few parts."""
+        if len(self._snapshot.pending) > MOST_PENDING:
+            self._flush()
+        busy = len(self._snapshot.pending) > MAX_PENDING or self._to_merge()
+        if busy and self._merging is None:
+            thread = threading.Thread(target=self._keep_up, daemon=True)
+            thread.start()  # it cannot end before we let go of the lock
+            self._merging = thread
+
+    def _flush(self) -> None:
+        """Make a part of the pending rules, now."""
+        snapshot = self._snapshot
+        if snapshot.pending:
+            built = build([p.tree for p in snapshot.pending], self.statistics)
+            part = self._part(built, [p.details for p in snapshot.pending])
+            self._snapshot = self._with(part, Snapshot(snapshot.parts, ()))
+
+    def _to_merge(self) -> list[Part]:
+        """The smallest parts, with those that are not much larger than all of them together."""
+        parts = self._snapshot.parts
+        if len(parts) <= MAX_PARTS:
+            return [p for p in parts if p.live < len(p.details) // 2][:1]
+        chosen = list(parts[MAX_PARTS - 1 :])
+        for part in reversed(parts[: MAX_PARTS - 1]):
+            if part.live >= FACTOR * sum(p.live for p in chosen):
+                break
+            chosen.append(part)
+        return chosen
+
+    def _replace(self, part: Part, parts: Sequence[Part], pending: Sequence[Pending]) -> None:
+        """Put a part, less what went meanwhile, in the place of what it was made of."""
+        numbers = {old.number for old in parts}
+        taken = {id(one) for one in pending}
+        part = self._numbered(part)
+        if self._known is not None and part.live:
+            _locate(part, self._known)
+        others = [old for old in self._snapshot.parts if old.number not in numbers]
+        left = tuple(one for one in self._snapshot.pending if id(one) not in taken)
+        self._snapshot = Snapshot(in_order([*others, part]), left)
+
+    # What follows runs without it
+
+    def _keep_up(self) -> None:
+        """The thread in the background: until there is nothing to do."""
+        try:
+            while True:
+                with self._lock:
+                    pending, chosen = self._snapshot.pending, self._to_merge()
+                    if len(pending) <= MAX_PENDING and not chosen:
+                        self._merging = None
+                        return
+                if len(pending) > MAX_PENDING:
+                    self._gather(pending)
+                else:
+                    self._merge(chosen)
+        except BaseException:
+            with self._lock:
+                self._merging = None
+            raise
+
+    def _gather(self, pending: Sequence[Pending]) -> None:
+        """Make a part of rules that are pending."""
+        built = build([one.tree for one in pending], self.statistics)
+        part = self._part(built, [one.details for one in pending])
+        with self._lock:
+            still = {id(one) for one in self._snapshot.pending}
+            gone = [n for n, i in enumerate(built.order.tolist()) if id(pending[i]) not in still]
+            self._replace(part.without(gone) if gone else part, (), pending)
+
+    def _merge(self, chosen: Sequence[Part]) -> None:
+        live = [part.live_ordinals() for part in chosen]
+        rules = [rule for part, some in zip(chosen, live, strict=True) for rule in part.rules(some)]
+        built = None
+        if len(rules) >= ELSEWHERE:
+            built = build_elsewhere(rules, self.statistics)
+        if built is None:
+            built = build(rules, self.statistics)
+        columns = Columns.joined([part.details for part in chosen], live, rules, built.order)
+        with self._lock:
+            now = {part.number: part for part in self._snapshot.parts}
+            gone = [
+                now[part.number].gone(some) if part.number in now else np.ones(len(some), np.bool_)
+                for part, some in zip(chosen, live, strict=True)
+            ]
+            dead = np.flatnonzero(np.concatenate(gone)[built.order])
+            part = Part(built.segment, columns, self._context())
+            self._replace(part.without(dead) if len(dead) else part, chosen, ())
+
+    def compact(self) -> None:
+        """Merge all rules into one part, now."""
+        self.join()
+        with self._lock:
+            snapshot = self._snapshot
+            if (
+                len(snapshot.parts) > 1
+                or snapshot.pending
+                or any(part.live < len(part.details) for part in snapshot.parts)
+            ):
+                details = [one for part in snapshot.parts for one in part.live_details()]
+                details += [p.details for p in snapshot.pending]
+                built = build([one.rule for one in details], self.statistics)
+                self._snapshot = self._with(self._part(built, details), EMPTY)
+
+    def join(self) -> None:
+        """Wait for the merges that are under way, and those that follow from them."""
+        while (thread := self._merging) is not None:
+            thread.join()
+
+
+def _locate(part: Part, known: dict[Id, int]) -> None:
+    """Note where the rules of a part are, some at a time: readers are not to wait for all."""
+    ordinals = part.live_ordinals()
+    first = part.number * _ORDINALS
+    for low in range(0, len(ordinals), _AT_ONCE):
+        some = ordinals[low : low + _AT_ONCE]
+        known.update(zip(part.details.ids[some].tolist(), (first + some).tolist(), strict=True))
+
+
+def in_order(parts: list[Part]) -> tuple[Part, ...]:
+    """Largest first; none without rules."""
+    return tuple(sorted((p for p in parts if p.live), key=lambda part: -len(part.details)))
