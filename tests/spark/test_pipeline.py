@@ -124,7 +124,7 @@ def test_what_is_wrong_is_said_with_its_line(tmp_path, change, message):
 
 
 def test_no_file(tmp_path):
-    with pytest.raises(PipelineError, match="none.toml: no such file"):
+    with pytest.raises(PipelineError, match=r"none\.toml: no such file"):
         Pipeline.read(tmp_path / "none.toml")
     (tmp_path / "latin.toml").write_bytes(b"# \xe9")
     with pytest.raises(PipelineError, match=r"latin.toml: .*utf-8"):
@@ -151,7 +151,7 @@ def test_a_mapping_is_a_pipeline_without_lines():
     assert Pipeline.of(pipeline) is pipeline
     assert str(pipeline.error("not there", "events", "path")) == "pipeline: events.path: not there"
     form["events"]["keeep"] = []
-    with pytest.raises(PipelineError, match="pipeline: events.keeep: unknown key 'keeep'"):
+    with pytest.raises(PipelineError, match=r"pipeline: events\.keeep: unknown key 'keeep'"):
         Pipeline.of(form)
 
 

@@ -65,7 +65,7 @@ class Events(Source):
     """The events, where in a row their attributes are, and which columns go with matches."""
 
     keep: Texts
-    attributes: str | Texts | None = None
+    attributes: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,6 +94,7 @@ class Job:
     name: str = "matchwood"
     mode: Literal["batch", "stream"] = "batch"
     layout: Literal["auto", "replicated", "sharded"] = "auto"
+    schema: str | None = None
     profile: bool = False
     tags: Texts = ()
     limit: int | None = None
