@@ -1,4 +1,4 @@
-"""`CompiledRules`: segments on the driver's disk, and what is known of them; to storage and back."""
+"""`CompiledRules`: segments on the driver's disk and what is known of them, stored and loaded."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Spool:
             self._bytes += size
             return
         if self._file is None:
-            self._file = tempfile.TemporaryFile(prefix="matchwood-")
+            self._file = tempfile.TemporaryFile(prefix="matchwood-")  # noqa: SIM115 – closed below
         self._file.seek(0, 2)
         pickle.dump(thing, self._file, pickle.HIGHEST_PROTOCOL)
         self._written += 1
@@ -83,13 +83,13 @@ def match_sharded(plan: Plan, batches: Iterator[Any]) -> Iterator[Any]:
             events.put((read.events, kept), size)
         if plan.output == ROWS and plan.limit is None:
             for name in plan.names:
-                yield from _rows(plan, writer, open_segments([name], plan.schema), events)
+                yield from _rows(plan, writer, open_segments([name], plan), events)
             return
         spools = []
         for name in plan.names:
             spools.append(Spool(MEMORY // len(plan.names)))
             stack.callback(spools[-1].close)
-            _gather(plan, open_segments([name], plan.schema), events, spools[-1])
+            _gather(plan, open_segments([name], plan), events, spools[-1])
         yield from _merged(plan, writer, events, spools)
 
 

@@ -51,19 +51,19 @@ _opened: dict[tuple[str, ...], Opened] = {}
 _lock = threading.Lock()
 
 
-def opened(names: tuple[str, ...], schema: Schema | None) -> Opened:
+def opened(plan: Plan) -> Opened:
     """The segments of these files, mapped once a process; the rule set used longest ago goes."""
     with _lock:
-        found = _opened.pop(names, None)
+        found = _opened.pop(plan.names, None)
         if found is None:
             while len(_opened) >= OPENED:
                 del _opened[next(iter(_opened))]
-            found = open_segments(names, schema)
-        _opened[names] = found
+            found = open_segments(plan.names, plan)
+        _opened[plan.names] = found
         return found
 
 
-def open_segments(names: Iterable[str], schema: Schema | None) -> Opened:
+def open_segments(names: Iterable[str], plan: Plan) -> Opened:
     """Map shipped files; the driver has compared their hashes, so they are trusted."""
     from pyspark import SparkFiles
 
@@ -71,12 +71,14 @@ def open_segments(names: Iterable[str], schema: Schema | None) -> Opened:
     from matchwood.match.stored import load
     from matchwood.match.stream import ids_of, priorities_of
 
-    parts = [part for name in names for part in load(SparkFiles.get(name), ({}, schema), False)]
+    context: Any = ({}, plan.schema)
+    parts = [part for name in names for part in load(SparkFiles.get(name), context, False)]
     numbered = tuple(part.numbered(number) for number, part in enumerate(parts, 1))
     snapshot = Snapshot(numbered, ())
     ids = ids_of(snapshot)
     some = any(part.details.priority is not None for part in parts)
-    return Opened(snapshot, ids.values, priorities_of(snapshot, ids) if some else None)
+    values = ids.values.cast(pa.string() if plan.id_type == "string" else pa.int64())
+    return Opened(snapshot, values, priorities_of(snapshot, ids) if some else None)
 
 
 def matching(plan: Plan) -> Callable[[Iterator[Any]], Iterator[Any]]:
@@ -99,7 +101,7 @@ def match_replicated(plan: Plan, batches: Iterator[Any], writer: Any) -> Iterato
 
     rules = None
     for table in gathered(batches):
-        rules = rules or opened(plan.names, plan.schema)
+        rules = rules or opened(plan)
         read = read_events(table, plan.reading)
         kept = kept_columns(table, plan.reading)
         yield from writer.rejected(kept, read.rejected)
