@@ -1,12 +1,14 @@
-"""One lazy session a process for the Spark tests: classic, or Connect with its server beside it."""
+"""A lazy session for the Spark tests: all run through a classic session and through Connect.
 
-import os
-import sys
+A process has one kind at a time. A test that is only for one says so:
+`@pytest.mark.parametrize("spark", ["classic"], indirect=True)`.
+"""
+
+import warnings
 
 import pytest
 
 SETTINGS = {
-    "spark.ui.enabled": "false",
     "spark.sql.shuffle.partitions": "2",
     "spark.default.parallelism": "2",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -14,20 +16,35 @@ SETTINGS = {
     "spark.driver.memory": "2g",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "true",
+    "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
 }
 
 
-@pytest.fixture(scope="session")
-def spark(tmp_path_factory):
-    """A small session for the whole suite."""
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    sql = pytest.importorskip("pyspark.sql")
-    builder = sql.SparkSession.builder.appName("matchwood tests").master("local[2]")
+def session(kind, warehouse):
+    """A session of a kind, or a skip where it cannot be had."""
+    pyspark = pytest.importorskip("pyspark")
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.appName("matchwood tests")
+    if kind == "connect":
+        if int(pyspark.__version__.split(".")[0]) < 4:
+            pytest.skip("the server of Spark Connect comes with PySpark 4")
+        pytest.importorskip("grpc")
+        builder = builder.remote("local[2]")
+    else:
+        builder = builder.master("local[2]")
     for name, value in SETTINGS.items():
         builder = builder.config(name, value)
-    builder = builder.config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
-    yield session
-    session.stop()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the server has its settings already
+        return builder.config("spark.sql.warehouse.dir", str(warehouse)).getOrCreate()
+
+
+@pytest.fixture(scope="session", params=["classic", "connect"])
+def spark(request, tmp_path_factory):
+    """A small session, one for all tests of its kind."""
+    made = session(request.param, tmp_path_factory.mktemp("warehouse"))
+    yield made
+    made.stop()

@@ -56,32 +56,34 @@ def ship(spark: SparkSession, file: str | os.PathLike[str]) -> str:
     """
     path = Path(file)
     known = _shipped.setdefault(spark, set())
-    if path.name not in known:
-        if is_connect(spark) or version_of(spark) >= (4, 0):
-            spark.addArtifacts(str(path), file=True)
-        else:
-            _serve(spark, path)
-        known.add(path.name)
+    if path.name in known:
+        return path.name
+    if is_connect(spark):
+        spark.addArtifacts(str(path), file=True)  # uploads it
+    elif version_of(spark) >= (4, 0):
+        spark.addArtifacts(str(_lasting(path)), file=True)
+    else:
+        served = _served.setdefault(spark.sparkContext.applicationId, set())
+        if path.name not in served:
+            spark.sparkContext.addFile(str(_lasting(path)))
+            served.add(path.name)
+    known.add(path.name)
     return path.name
 
 
-def _serve(spark: SparkSession, path: Path) -> None:
-    """Spark 3: executors fetch the file from the driver's path when they first need it.
+def _lasting(path: Path) -> Path:
+    """The same file at a place that lasts as long as the process.
 
-    So it is linked to a place that lasts as long as the process, and registered once.
+    Executors of a classic session fetch it from the driver when they first need it, and an
+    executor that starts later does too.
     """
-    context = spark.sparkContext
-    served = _served.setdefault(context.applicationId, set())
-    if path.name in served:
-        return
     place = Path(_lasting_folder(), path.name)
     if not place.exists():
         try:
             os.link(path, place)
         except OSError:
             shutil.copyfile(path, place)
-    context.addFile(str(place))
-    served.add(path.name)
+    return place
 
 
 _folder: str | None = None
