@@ -46,6 +46,7 @@ def test_no_rows(spark):
     assert generate_rules(spark, "audiences", 0).count() == 0
 
 
+@pytest.mark.parametrize("spark", ["classic"], indirect=True)
 @pytest.mark.parametrize("workload", module.WORKLOADS)
 @pytest.mark.parametrize("format", module.FORMATS)
 def test_files_are_read_as_the_pipeline_says(spark, tmp_path, workload, format):

@@ -98,7 +98,6 @@ class Job:
     profile: bool = False
     tags: Texts = ()
     limit: int | None = None
-    count_rules: bool = True
     report: str | None = None
     checkpoint: str | None = None
     trigger: str | None = None
