@@ -8,6 +8,8 @@ import warnings
 
 import pytest
 
+from spark.cases import EVENTS, RULES, SCHEMA
+
 SETTINGS = {
     "spark.sql.shuffle.partitions": "2",
     "spark.default.parallelism": "2",
@@ -48,3 +50,19 @@ def spark(request, tmp_path_factory):
     made = session(request.param, tmp_path_factory.mktemp("warehouse"))
     yield made
     made.stop()
+
+
+@pytest.fixture(scope="session")
+def compiled(spark):
+    """The rules of `cases`, in several shards."""
+    from matchwood.spark import compile_rules
+
+    rules = spark.createDataFrame(list(RULES.items()), "id string, rule string")
+    return compile_rules(rules, shards=3)
+
+
+@pytest.fixture(scope="session")
+def events(spark):
+    """The events of `cases`, as columns."""
+    rows = [tuple(one.values()) for one in EVENTS]
+    return spark.createDataFrame(rows, SCHEMA).repartition(2)

@@ -1,72 +1,16 @@
 """Every layout, output and form of events gives what `evaluate` says."""
 
 import json
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from decimal import Decimal
 
 import pytest
 
 from engine.expected import expected
 from matchwood.spark import compile_rules, match_events, rejected_events
+from spark.cases import EVENTS, RIGHT, RULES
 
 pytestmark = pytest.mark.spark
-
-RULES = {
-    "adults": "age >= 18",
-    "teens": "age between 13 and 19",
-    "romans": "city = 'Rome' and not blocked",
-    "away": "address.country != 'IT' or address.zip is null",
-    "tagged": "contains(tags, 'x') and tags != 'y'",
-    "named": "name like 'A%' or name ilike '%SON'",
-    "found": "name rlike '^[AB].*n$'",
-    "later": "seen > timestamp '2026-01-31T10:00:00Z' and born < date '2000-01-01'",
-    "rich": "balance > 10.5 or balance = 0.1",
-    "odd": "age > 17 xor city = 'Oslo'",
-    "never": "age = 'x'",
-    "always": "true",
-    "lazy": "age > limit",
-    "missing": "nowhere is null and elsewhere = 3",
-}
-SCHEMA = """
-    key bigint, age int, `limit` bigint, city string, blocked boolean,
-    address struct<country: string, zip: struct<code: int>>, tags array<string>, name string,
-    seen timestamp, born date, balance decimal(20, 3)
-"""
-
-
-def event(key, **more):
-    empty = dict.fromkeys(
-        ("age", "limit", "city", "blocked", "address", "tags", "name", "seen", "born", "balance")
-    )
-    return {"key": key} | empty | more
-
-
-EVENTS = [
-    event(0, age=18, city="Rome", blocked=False, tags=["x", "z"], name="Anna", limit=17),
-    event(1, age=15, city="Oslo", address={"country": "NO", "zip": {"code": 150}}, limit=15),
-    event(2, address={"country": "IT", "zip": None}, tags=["x"], balance=Decimal("0.100")),
-    event(3, address={"country": None, "zip": None}, tags=["y", "x"], name="Bjørn Olsen"),
-    event(4, seen=datetime(2026, 2, 1, tzinfo=UTC), born=date(1999, 12, 31), name="Alin"),
-    event(5, seen=datetime(2026, 1, 31, 10, tzinfo=UTC), born=date(1999, 12, 31), tags=[]),
-    event(6, age=70, city="Rome", blocked=True, balance=Decimal("10.501"), tags=[None, "x"]),
-    event(7),
-]
-
-
-@pytest.fixture(scope="session")
-def compiled(spark):
-    rules = spark.createDataFrame(list(RULES.items()), "id string, rule string")
-    return compile_rules(rules, shards=3)
-
-
-@pytest.fixture(scope="session")
-def events(spark):
-    rows = [tuple(one.values()) for one in EVENTS]
-    order = ["key", *(name for name in EVENTS[0] if name != "key")]
-    kinds = {field.name: field for field in spark.createDataFrame([], SCHEMA).schema.fields}
-    from pyspark.sql.types import StructType
-
-    return spark.createDataFrame(rows, StructType([kinds[name] for name in order])).repartition(2)
 
 
 def pairs(frame):
@@ -81,7 +25,6 @@ def lists(frame):
     return {row["key"]: row["rule_ids"] for row in rows}
 
 
-RIGHT = expected(RULES, EVENTS)
 LAYOUTS = pytest.mark.parametrize("layout", ["replicated", "sharded"])
 
 

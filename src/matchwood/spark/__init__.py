@@ -7,7 +7,9 @@ matches = match_events(events_df, compiled, keep=["key"])
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -42,6 +44,17 @@ _MODULES = {
     "rejected_events": "match",
     "run": "run",
 }
+
+
+class _Package(ModuleType):
+    """A module does not hide the function of the same name when it is imported."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (name in _MODULES and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:

@@ -60,7 +60,7 @@ def prepare(
         if names.count(name) > 1:
             raise ValueError(f"the events have {names.count(name)} columns {name!r}")
     _refuse_two_spellings(events.schema)
-    chosen = [name for name in names if mentioned is None or _provides(name, mentioned)]
+    chosen = [name for name in names if mentioned is None or provides(name, mentioned)]
     kept = [name for name in keep if name not in chosen]
     frame = events.select(*(column(name) for name in (*chosen, *kept)))
     return frame, Reading(COLUMNS, tuple(chosen), mentioned, tuple(keep))
@@ -89,7 +89,8 @@ def _held(
     return frame, Reading(form, (), wanted, tuple(keep))
 
 
-def _provides(name: str, mentioned: Iterable[str]) -> bool:
+def provides(name: str, mentioned: Iterable[str]) -> bool:
+    """Whether a column has one of these attributes, or holds it."""
     prefix = name + "."
     return any(one == name or one.startswith(prefix) for one in mentioned)
 

@@ -50,7 +50,7 @@ def _columns(table: Any) -> Read:
         return Read([{}] * table.num_rows, None, [])
     if attributes_of_table(table.slice(0, 0)) is not None:
         return Read(table, None, [])
-    return _checked(_rows(table))
+    return checked(_rows(table))
 
 
 def _rows(table: Any) -> list[Any]:
@@ -68,7 +68,7 @@ def _row(table: Any) -> Any:
         return error
 
 
-def _checked(rows: Sequence[Any], plain: Sequence[bool] | None = None) -> Read:
+def checked(rows: Sequence[Any], plain: Sequence[bool] | None = None) -> Read:
     """Rows as they are, but those that cannot be read; plain ones are known to be good."""
     good, numbers, rejected = [], [], []
     for number, row in enumerate(rows):
@@ -104,7 +104,7 @@ def _maps(held: Any, wanted: Sequence[str] | None) -> Read:
     if is_list(value):
         value = value.value_type
     if pa.types.is_nested(value):
-        return _checked(held.to_pylist(maps_as_pydicts="strict"))
+        return checked(held.to_pylist(maps_as_pydicts="strict"))
     if not held.null_count:
         return Read(_map_table(held, wanted), None, [])
     rows = np.flatnonzero(np.asarray(held.is_valid()))
@@ -139,7 +139,7 @@ def _map_table(held: Any, wanted: Sequence[str] | None) -> Any:
 def _texts(texts: Sequence[str | None], wanted: Sequence[str] | None) -> Read:
     rows = [_parsed(text) for text in texts]
     plain = [_is_plain(row, text) for row, text in zip(rows, texts, strict=True)]
-    read = Read(rows, None, []) if all(plain) else _checked(rows, plain)
+    read = Read(rows, None, []) if all(plain) else checked(rows, plain)
     return read._replace(events=_table(read.events, wanted))
 
 
