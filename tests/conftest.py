@@ -49,7 +49,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All Spark tests go to one worker, so that the suite starts one Spark session."""
+    """All Spark tests go to one worker, and those of Connect to another: a session each."""
     for item in items:
         if item.get_closest_marker("spark"):
-            item.add_marker(pytest.mark.xdist_group("spark"))
+            params = getattr(getattr(item, "callspec", None), "params", {})
+            group = "connect" if params.get("spark") == "connect" else "spark"
+            item.add_marker(pytest.mark.xdist_group(group))

@@ -142,3 +142,13 @@ def test_impossible_settings_are_refused(setting, message):
 def test_unknown_distribution_is_refused():
     with pytest.raises(ValueError, match="expected 'uniform' or 'zipf'"):
         AbeGen().events(1, "normal")
+
+
+@pytest.mark.parametrize("setting", [{}, {"alpha": 0.0}, {"depth": 1}, {"depth": 5}])
+def test_a_part_is_made_without_the_rest(setting):
+    workload = AbeGen(rules=3000, **setting)
+    texts = workload.texts()
+    assert workload.texts(1000, 1300) == texts[1000:1300]
+    assert workload.texts(2900, 4000) == texts[2900:]
+    events = workload.events(2500)
+    assert workload.events(100, start=1950) == events[1950:2050]

@@ -36,3 +36,10 @@ def test_an_event_matches_tens_of_a_hundred_thousand():
     events = Audiences(1).events(50)
     matches = sum(evaluate(rule, event) is True for rule in rules for event in events)
     assert 20 <= matches / len(events) * (100_000 / len(rules)) <= 60
+
+
+def test_a_part_is_made_without_the_rest():
+    workload = Audiences(3500)
+    assert workload.texts(900, 2100) == workload.texts()[900:2100]
+    assert workload.texts(3400, 9000) == workload.texts()[3400:]
+    assert workload.events(1200, start=950) == workload.events(2150)[950:]

@@ -50,7 +50,7 @@ def match_table(
     truth: Truth,
 ) -> Any:
     """All pairs, as one table."""
-    ids = _ids(snapshot)
+    ids = ids_of(snapshot)
     pieces = list(_pieces(snapshot, ids, events, key, tags, limit, threads, truth))
     if not pieces:
         return pa.Table.from_batches([], _schema(pa.int64(), ids))
@@ -74,11 +74,34 @@ def match_slices(
     truth: Truth,
 ) -> Iterator[Any]:
     """All pairs, slice by slice."""
-    pieces = _pieces(snapshot, _ids(snapshot), events, key, tags, limit, threads, truth)
+    pieces = _pieces(snapshot, ids_of(snapshot), events, key, tags, limit, threads, truth)
     return (piece for piece in pieces if piece.num_rows)
 
 
-def _ids(snapshot: Snapshot) -> Ids:
+def slices_of_pairs(
+    snapshot: Snapshot,
+    events: Any,
+    tags: Iterable[str] | None,
+    limit: int | None,
+    truth: Truth,
+) -> Iterator[tuple[int, Iterator[tuple[Ints, Ints]]]]:
+    """Slice by slice: how many events it has, and (event, place in `ids_of`) of its matches.
+
+    What Arrow data is made of, for who makes it otherwise. With a limit the pairs are in the
+    order of events, and of each the highest priority first.
+    """
+    ids = ids_of(snapshot)
+    wanted = None if tags is None else frozenset([tags] if isinstance(tags, str) else tags)
+    priority = None if limit is None else priorities_of(snapshot, ids)
+    for piece in _slices(events, None):
+        pairs = _pairs(snapshot, ids, piece, wanted, truth)
+        if limit is not None and priority is not None:
+            pairs = iter([best(list(pairs), priority, limit)])
+        yield piece.events, pairs
+
+
+def ids_of(snapshot: Snapshot) -> Ids:
+    """The ids of all rules of a snapshot, part by part."""
     base: list[int] = []
     arrays = []
     size = 0
@@ -115,7 +138,7 @@ def _pieces(
     def work(piece: Slice) -> Iterator[Any]:
         pairs = _pairs(snapshot, ids, piece, wanted, truth)
         if limit is not None:
-            pairs = iter([_best(list(pairs), snapshot, ids, limit)])
+            pairs = iter([best(list(pairs), priorities_of(snapshot, ids), limit)])
         schema = _schema(piece.keys.type, ids)
         empty = True
         for numbers, rules in pairs:
@@ -156,18 +179,23 @@ def _pairs(
             yield np.array(found, np.int32), np.full(len(found), ids.pending + place, np.int32)
 
 
-def _best(
-    pairs: list[tuple[Ints, Ints]], snapshot: Snapshot, ids: Ids, limit: int
-) -> tuple[Ints, Ints]:
-    """The `limit` matches of highest priority of each event."""
-    events = np.concatenate([np.empty(0, np.int32), *(numbers for numbers, _ in pairs)])
-    rules = np.concatenate([np.empty(0, np.int32), *(places for _, places in pairs)])
+def priorities_of(snapshot: Snapshot, ids: Ids) -> NDArray[np.float64]:
+    """The priority of each rule of `ids_of`."""
     priority = np.zeros(len(ids.values))
     for part, base in zip(snapshot.parts, ids.base, strict=True):
         if part.details.priority is not None:
             priority[base : base + len(part.details)] = part.details.priority
     for place, pending in enumerate(snapshot.pending):
         priority[ids.pending + place] = pending.details.priority
+    return priority
+
+
+def best(
+    pairs: list[tuple[Ints, Ints]], priority: NDArray[np.float64], limit: int
+) -> tuple[Ints, Ints]:
+    """The `limit` matches of highest priority of each event."""
+    events = np.concatenate([np.empty(0, np.int32), *(numbers for numbers, _ in pairs)])
+    rules = np.concatenate([np.empty(0, np.int32), *(places for _, places in pairs)])
     order = np.lexsort((-priority[rules], events))
     events, rules = events[order], rules[order]
     first = np.searchsorted(events, events)  # where the event of each pair begins

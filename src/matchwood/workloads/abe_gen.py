@@ -11,16 +11,22 @@ Zipf rank, and a pool has as many entries as keep the sharing independent of the
     depth 3   pool of predicates     likewise
 
 With alpha 0 a pool has an entry a draw and each is used once, so that nothing is shared.
+
+Each entry is drawn by its number alone, not after the others: any part of a workload can be made
+by itself, by a process that knows no more than the seed, and shares what the whole shares.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from math import gcd
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 # Operators in the order of `AbeGen.operators`; a rule of depth 1 is its sole child, a predicate.
 JOINERS = (" and ", " or ", "", " xor ", " xnor ", "")
@@ -36,6 +42,7 @@ COMPARISON_RANKS = 0.10
 # `in` and `not in` have two to five values; `between` covers this part of the values.
 MOST_VALUES = 5
 NARROWEST, WIDEST = 0.2, 0.7
+EVENT_BLOCK = 1000
 
 
 @dataclass(frozen=True)
@@ -71,13 +78,20 @@ class AbeGen:
                 f"event_size is {self.event_size}, expected at most attributes, {self.attributes}"
             )
 
-    def texts(self) -> list[str]:
+    def texts(self, start: int = 0, stop: int | None = None) -> list[str]:
         """The rules as texts of the rule language, the same for the same seed.
 
+        Some of them are made from those parts of the pools that they use.
+
         >>> AbeGen(rules=1, depth=2, operands=2).texts()
-        ['a69 not in (2, 32, 54, 76) or a882 between 39 and 78']
+        ['a531 between 7 and 71 or a692 not in (20, 25, 47, 67)']
+        >>> AbeGen(rules=100).texts(40, 60) == AbeGen(rules=100).texts()[40:60]
+        True
         """
-        return [text for chunk in self.chunks() for text in chunk]
+        if start == 0 and stop is None:
+            return [text for chunk in self.chunks() for text in chunk]
+        numbers = np.arange(start, self.rules if stop is None else min(stop, self.rules))
+        return self._some(0, numbers)
 
     def chunks(self, size: int = 100_000) -> Iterator[list[str]]:
         """The rules of `texts`, `size` at a time, for workloads too large for one list.
@@ -85,15 +99,26 @@ class AbeGen:
         >>> [len(chunk) for chunk in AbeGen(rules=25).chunks(10)]
         [10, 10, 5]
         """
-        levels, predicates = self._draw()
-        pool = predicates.texts()
-        for level in reversed(levels[1:]):
-            pool = [f"({text})" for text in level.texts(pool, 0, level.size)]
+        first, *others = self._pools
+        pool = self._predicates.all().texts()
+        for below in reversed(others):
+            pool = [f"({text})" for text in below.all().texts(pool)]
         for start in range(0, self.rules, size):
-            yield levels[0].texts(pool, start, min(start + size, self.rules))
+            yield first.some(np.arange(start, min(start + size, self.rules))).texts(pool)
+
+    def _some(self, depth: int, numbers: Integers) -> list[str]:
+        """The texts of some entries of the pool at a depth, from 0 for the rules."""
+        if depth == len(self._pools):
+            return self._predicates.some(numbers).texts()
+        nodes = self._pools[depth].some(numbers)
+        used, places = np.unique(nodes.children, return_inverse=True)
+        below = self._some(depth + 1, used)
+        if depth + 1 < len(self._pools):
+            below = [f"({text})" for text in below]
+        return _Nodes(nodes.operators, nodes.starts, places).texts(below)
 
     def events(
-        self, n: int, distribution: Literal["uniform", "zipf"] = "uniform"
+        self, n: int, distribution: Literal["uniform", "zipf"] = "uniform", start: int = 0
     ) -> list[dict[str, int]]:
         """Events of `event_size` distinct attributes, drawn evenly or as the rules draw theirs.
 
@@ -102,21 +127,27 @@ class AbeGen:
         """
         if distribution not in ("uniform", "zipf"):
             raise ValueError(f"distribution is {distribution!r}, expected 'uniform' or 'zipf'")
-        random = np.random.default_rng([self.seed, 1 if distribution == "uniform" else 2])
+        first, last = start // EVENT_BLOCK, -(-(start + n) // EVENT_BLOCK)
+        events = [
+            event for block in range(first, last) for event in self._block(block, distribution)
+        ]
+        skipped = start - first * EVENT_BLOCK
+        return events[skipped : skipped + n]
+
+    def _block(self, number: int, distribution: str) -> list[dict[str, int]]:
+        """A block of events has random numbers of its own."""
+        random = np.random.default_rng([self.seed, 1 if distribution == "uniform" else 2, number])
         alpha = self.attribute_alpha if distribution == "zipf" else 0.0
         names = [f"a{i}" for i in range(self.attributes)]
-        scale = np.arange(1, self.attributes + 1) ** alpha
-        events: list[dict[str, int]] = []
-        block = max(1, 1_000_000 // self.attributes)
-        while len(events) < n:
-            rows = min(block, n - len(events))
-            # The first arrivals of independent exponential clocks are a draw without replacement.
-            arrivals = random.standard_exponential((rows, self.attributes)) * scale
-            chosen = np.argsort(arrivals, axis=1)[:, : self.event_size]
-            values = random.integers(0, self.cardinality, chosen.shape)
-            for attributes, row in zip(chosen.tolist(), values.tolist(), strict=True):
-                events.append({names[a]: v for a, v in zip(attributes, row, strict=True)})
-        return events
+        # The first arrivals of independent exponential clocks are a draw without replacement.
+        arrivals = random.standard_exponential((EVENT_BLOCK, self.attributes))
+        arrivals *= np.arange(1, self.attributes + 1) ** alpha
+        chosen = np.argsort(arrivals, axis=1)[:, : self.event_size]
+        values = random.integers(0, self.cardinality, chosen.shape)
+        return [
+            {names[a]: v for a, v in zip(attributes, row, strict=True)}
+            for attributes, row in zip(chosen.tolist(), values.tolist(), strict=True)
+        ]
 
     def sharing(self) -> dict[str, float]:
         """How often a predicate and a subexpression occur on average.
@@ -127,8 +158,8 @@ class AbeGen:
         >>> sorted(AbeGen(rules=1000).sharing())
         ['predicates', 'subexpressions']
         """
-        levels, predicates = self._draw()
-        identities = [predicates.identities()]
+        levels = [pool.all() for pool in self._pools]
+        identities = [self._predicates.all().identities()]
         for level in reversed(levels[1:]):
             identities.append(level.identities(identities[-1]))
         uses = np.ones(self.rules, dtype=np.int64)
@@ -142,69 +173,79 @@ class AbeGen:
             "subexpressions": sum(occurrences[:-1]) / max(1, sum(distinct[:-1])),
         }
 
-    def _draw(self) -> "tuple[list[_Level], _Predicates]":
-        """The inner levels from the root down, and the pool of predicates below them."""
-        random = np.random.default_rng([self.seed, 0])
-        operands = np.array([self.operands, self.operands, 1, 2, 2, 1])
-        levels = []
+    @cached_property
+    def _pools(self) -> "list[_Pool]":
+        """The pools of inner nodes from the rules down."""
+        counts = (self.operands, self.operands, 1, 2, 2, 1)
+        shares = (0.0, 0.0, 0.0, 0.0, 0.0, 1.0) if self.depth == 1 else (*self.operators, 0.0)
+        mean = sum(share * count for share, count in zip(shares, counts, strict=True))
+        pools = []
         size = self.rules
         for depth in range(1, max(2, self.depth)):
-            if self.depth == 1:
-                operators = np.full(size, SOLE)
-            else:
-                operators = random.choice(5, size=size, p=self.operators)
-            counts = operands[operators]
-            draws = int(counts.sum())
             slope = NODE_SLOPE if depth < self.depth - 1 else PREDICATE_SLOPE
-            pool = max(self.operands, round(draws / (1 + slope * self.alpha)))
-            levels.append(_Level.draw(random, operators, counts, pool, self.alpha))
-            size = pool
-        return levels, _Predicates.draw(random, size, self)
+            # With alpha 0 an entry a draw, whether or not a node has as many operands.
+            draws = size * (mean if self.alpha else max(counts))
+            below = max(self.operands, round(draws / (1 + slope * self.alpha)))
+            pools.append(_Pool(_key(self.seed, depth), size, below, self.alpha, counts, shares))
+            size = below
+        return pools
+
+    @property
+    def _predicates(self) -> "_PredicatePool":
+        return _PredicatePool(_key(self.seed, 0), self._pools[-1].below, self)
 
 
 @dataclass(frozen=True)
-class _Level:
-    """The nodes of one depth: node i has the children `children[starts[i]:starts[i + 1]]`."""
+class _Pool:
+    """Inner nodes by number: what node i is depends on the key and on i alone."""
+
+    key: int
+    size: int
+    below: int  # the size of the pool that children come from
+    alpha: float
+    counts: tuple[int, ...]  # operands by operator
+    shares: tuple[float, ...]
+
+    def all(self) -> "_Nodes":
+        return self.some(np.arange(self.size))
+
+    def some(self, numbers: Integers) -> "_Nodes":
+        highest = max(i for i, share in enumerate(self.shares) if share)
+        shares = np.cumsum(self.shares[:highest])  # their sum may round to less than 1
+        operators = np.searchsorted(shares, _uniform(self.key, numbers, -1), side="right")
+        counts = np.array(self.counts)[operators]
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        parents = np.repeat(np.arange(len(numbers)), counts)
+        slots = np.arange(starts[-1]) - starts[parents]
+        if self.alpha == 0:
+            children = _scattered(numbers[parents] * max(self.counts) + slots, self.below)
+            return _Nodes(operators, starts, children)
+        children = _zipf(_uniform(self.key, numbers[parents], slots), self.below, self.alpha)
+        # A node that drew a child twice draws again, until no node has one twice.
+        while True:
+            keys = parents * self.below + children
+            order = np.argsort(keys, kind="stable")
+            again = order[1:][keys[order[1:]] == keys[order[:-1]]]
+            if not len(again):
+                return _Nodes(operators, starts, children)
+            slots[again] += self.below  # slots that no node has
+            drawn = _uniform(self.key, numbers[parents[again]], slots[again])
+            children[again] = _zipf(drawn, self.below, self.alpha)
+
+
+@dataclass(frozen=True)
+class _Nodes:
+    """Nodes of one depth: node i has the children `children[starts[i]:starts[i + 1]]`."""
 
     operators: Integers
     starts: Integers
     children: Integers
 
-    @classmethod
-    def draw(
-        cls,
-        random: np.random.Generator,
-        operators: Integers,
-        counts: Integers,
-        pool: int,
-        alpha: float,
-    ) -> "_Level":
-        starts = np.concatenate([[0], np.cumsum(counts)])
-        draws = int(starts[-1])
-        if alpha == 0:
-            return cls(operators, starts, random.permutation(pool)[:draws])
-        children = _zipf(random, pool, draws, alpha)
-        parents = np.repeat(np.arange(len(counts)), counts)
-        # A node that drew a child twice draws again, until no node has one twice.
-        while True:
-            keys = parents * pool + children
-            order = np.argsort(keys, kind="stable")
-            again = order[1:][keys[order[1:]] == keys[order[:-1]]]
-            if not len(again):
-                return cls(operators, starts, children)
-            children[again] = _zipf(random, pool, len(again), alpha)
-
-    @property
-    def size(self) -> int:
-        return len(self.operators)
-
-    def texts(self, pool: list[str], start: int, stop: int) -> list[str]:
-        """The nodes from `start` to `stop`, given the texts of the pool below."""
-        first, last = int(self.starts[start]), int(self.starts[stop])
-        children = [pool[i] for i in self.children[first:last].tolist()]
-        ends = (self.starts[start + 1 : stop + 1] - first).tolist()
+    def texts(self, pool: list[str]) -> list[str]:
+        """The nodes, given the texts of the pool below."""
+        children = [pool[i] for i in self.children.tolist()]
         texts, begin = [], 0
-        for operator, end in zip(self.operators[start:stop].tolist(), ends, strict=True):
+        for operator, end in zip(self.operators.tolist(), self.starts[1:].tolist(), strict=True):
             if operator == NOT:
                 child = children[begin]
                 texts.append(f"not {child}" if child[0] == "(" else f"not ({child})")
@@ -226,35 +267,45 @@ class _Level:
 
 
 @dataclass(frozen=True)
+class _PredicatePool:
+    """Predicates by number."""
+
+    key: int
+    size: int
+    workload: AbeGen
+
+    def all(self) -> "_Predicates":
+        return self.some(np.arange(self.size))
+
+    def some(self, numbers: Integers) -> "_Predicates":
+        cardinality, top = self.workload.cardinality, self.workload.cardinality - 1
+        drawn = [_uniform(self.key, numbers, slot) for slot in range(4 + MOST_VALUES)]
+        attributes = _zipf(drawn[0], self.workload.attributes, self.workload.attribute_alpha)
+        comparisons = numbers < round(self.size * COMPARISON_RANKS)
+        operators = np.where(comparisons, _below(drawn[1], IN), IN + _below(drawn[1], 9 - IN))
+        values = np.full((len(numbers), MOST_VALUES), -1)
+        values[:, 0] = _below(drawn[2], cardinality)
+        # `<` and `>=` take no 0 and `<=` and `>` not the highest value: never or always true.
+        for bounded, shift in (((2, 5), 1), ((3, 4), 0)):
+            rows = np.isin(operators, bounded)
+            values[rows, 0] = _below(drawn[2][rows], max(1, top)) + shift
+        rows = operators == BETWEEN
+        widths = (NARROWEST + drawn[3][rows] * (WIDEST - NARROWEST)) * cardinality
+        spans = np.clip(np.rint(widths).astype(np.int64) - 1, 0, top)
+        values[rows, 0] = _below(drawn[2][rows], top - spans + 1)
+        values[rows, 1] = values[rows, 0] + spans
+        rows = (operators == IN) | (operators == NOT_IN)
+        values[rows] = _value_lists(drawn[3][rows], np.array(drawn[4:]).T[rows], cardinality)
+        return _Predicates(attributes, operators, values)
+
+
+@dataclass(frozen=True)
 class _Predicates:
-    """A pool of predicates as columns; `values` is padded with -1 on the right."""
+    """Predicates as columns; `values` is padded with -1 on the right."""
 
     attributes: Integers
     operators: Integers
     values: Integers
-
-    @classmethod
-    def draw(cls, random: np.random.Generator, size: int, workload: AbeGen) -> "_Predicates":
-        top = workload.cardinality - 1
-        attributes = _zipf(random, workload.attributes, size, workload.attribute_alpha)
-        comparisons = round(size * COMPARISON_RANKS)
-        operators = np.concatenate(
-            [random.integers(0, IN, comparisons), random.integers(IN, 9, size - comparisons)]
-        )
-        values = np.full((size, MOST_VALUES), -1)
-        values[:, 0] = random.integers(0, top, size, endpoint=True)
-        # `<` and `>=` take no 0 and `<=` and `>` not the highest value: never or always true.
-        for bounded, shift in (((2, 5), 1), ((3, 4), 0)):
-            rows = np.isin(operators, bounded)
-            values[rows, 0] = random.integers(0, max(1, top), int(rows.sum())) + shift
-        rows = operators == BETWEEN
-        widths = random.uniform(NARROWEST, WIDEST, int(rows.sum())) * workload.cardinality
-        spans = np.clip(np.rint(widths).astype(np.int64) - 1, 0, top)
-        values[rows, 0] = random.integers(0, top - spans, endpoint=True)
-        values[rows, 1] = values[rows, 0] + spans
-        rows = (operators == IN) | (operators == NOT_IN)
-        values[rows] = _value_lists(random, int(rows.sum()), workload.cardinality)
-        return cls(attributes, operators, values)
 
     def texts(self) -> list[str]:
         texts = []
@@ -277,25 +328,55 @@ class _Predicates:
         return hashed
 
 
-def _value_lists(random: np.random.Generator, size: int, cardinality: int) -> Integers:
+def _value_lists(length: Floats, drawn: Floats, cardinality: int) -> Integers:
     """Rows of two to five ascending distinct values, padded with -1 on the right."""
     most = min(MOST_VALUES, cardinality)
-    counts = random.integers(min(2, most), most, size, endpoint=True)[:, None]
+    fewest = min(2, most)
+    counts = (fewest + _below(length, most - fewest + 1))[:, None]
     places = np.arange(MOST_VALUES)
     # Ascending numbers, the j-th raised by j, are distinct; room for that is left at the top.
-    drawn = (random.random((size, MOST_VALUES)) * (cardinality - counts + 1)).astype(np.int64)
-    drawn[places >= counts] = cardinality
-    drawn.sort(axis=1)
-    return np.where(places < counts, drawn + places, -1)
+    values = _below(drawn, cardinality - counts + 1)
+    values[places >= counts] = cardinality
+    values.sort(axis=1)
+    return np.where(places < counts, values + places, -1)
 
 
-def _zipf(random: np.random.Generator, size: int, draws: int, alpha: float) -> Integers:
+def _zipf(drawn: Floats, size: int, alpha: float) -> Integers:
     """Ranks from 0 to size - 1, rank r as often as (r + 1) ** -alpha."""
-    cumulative: NDArray[np.float64] = np.cumsum(np.arange(1, size + 1) ** -alpha)
+    cumulative = _cumulative(size, alpha)
     # The highest of the products may round up to the total, which is beyond the last rank.
-    places = random.random(draws) * cumulative[-1]
-    ranks: Integers = np.searchsorted(cumulative[:-1], places, side="right")
+    ranks: Integers = np.searchsorted(cumulative[:-1], drawn * cumulative[-1], side="right")
     return ranks
+
+
+@lru_cache(maxsize=8)
+def _cumulative(size: int, alpha: float) -> Floats:
+    cumulative: Floats = np.cumsum(np.arange(1, size + 1, dtype=np.float64) ** -alpha)
+    return cumulative
+
+
+def _scattered(numbers: Integers, size: int) -> Integers:
+    """Numbers below size, each to one of its own, far from those of its neighbours."""
+    step = max(1, int(min(size, 2**31) * 0.618))
+    while gcd(step, size) != 1:
+        step += 1
+    return numbers * step % size
+
+
+def _below(drawn: Floats, limit: int | Integers) -> Integers:
+    """Integers from 0 to limit - 1."""
+    integers: Integers = (drawn * limit).astype(np.int64)
+    return integers
+
+
+def _key(seed: int, pool: int) -> int:
+    return int(np.random.SeedSequence([seed, pool]).generate_state(1, np.uint64)[0] >> 1)
+
+
+def _uniform(key: int, numbers: Integers, slots: int | Integers) -> Floats:
+    """Numbers from 0 up to 1, each given by the key, a number and a slot."""
+    bits = _mix(_mix(numbers + key) + slots).astype(np.uint64)
+    return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 def _mix(numbers: Integers) -> Integers:

@@ -9,8 +9,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from random import Random
+from typing import TypeVar
 
 Value = str | int | float | bool | list[str]
+Made = TypeVar("Made")
+
+BLOCK = 1000  # rules or events of one seed
 
 # Country: (share of page views, language, cities).
 COUNTRIES: dict[str, tuple[int, str, tuple[str, ...]]] = {
@@ -69,7 +73,7 @@ class Audiences:
 
     >>> audiences = Audiences(rules=10, seed=3)
     >>> print(audiences.texts()[0])
-    country = 'DE' and age between 49 and 68 and (contains(interests, 'books') or page like ...
+    city in ('Leeds', 'London') and income >= 70000 and gender = 'f' and ...
     >>> sorted(audiences.events(1)[0])
     [..., 'browser', 'campaigns_seen', 'city', 'connection', 'country', ...]
     """
@@ -77,23 +81,34 @@ class Audiences:
     rules: int = 100_000
     seed: int = 1
 
-    def texts(self) -> list[str]:
+    def texts(self, start: int = 0, stop: int | None = None) -> list[str]:
         """The rules as texts of the rule language, the same for the same seed.
 
         >>> len(Audiences(rules=10).texts())
         10
+        >>> Audiences(rules=2000).texts(990, 1010) == Audiences(rules=2000).texts()[990:1010]
+        True
         """
-        random = Random(f"rules {self.seed}")
-        return [_rule(random) for _ in range(self.rules)]
+        stop = self.rules if stop is None else min(stop, self.rules)
+        return _part(_rule, f"rules {self.seed}", start, stop)
 
-    def events(self, n: int) -> list[dict[str, Value]]:
+    def events(self, n: int, start: int = 0) -> list[dict[str, Value]]:
         """Page views of about 20 attributes; what a visitor has not told is missing.
 
         >>> [view["weekday"] in WEEKDAYS for view in Audiences().events(2)]
         [True, True]
         """
-        random = Random(f"events {self.seed}")
-        return [_page_view(random) for _ in range(n)]
+        return _part(_page_view, f"events {self.seed}", start, start + n)
+
+
+def _part(make: Callable[[Random], Made], name: str, start: int, stop: int) -> list[Made]:
+    """Those from start to stop: each block is seeded by itself, and made without the others."""
+    made = []
+    for block in range(start // BLOCK, -(-stop // BLOCK)):
+        random = Random(f"{name} {block}")
+        size = min(BLOCK, stop - block * BLOCK)
+        made += [make(random) for _ in range(size)][max(0, start - block * BLOCK) :]
+    return made
 
 
 def _rule(random: Random) -> str:

@@ -1,0 +1,175 @@
+"""What attributes the events of a DataFrame have: columns, or one that holds an object.
+
+Columns are attributes, structs have dotted names. Or one column holds the whole event: a map from
+names, a JSON text, or a variant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    DataType,
+    DateType,
+    MapType,
+    NumericType,
+    StringType,
+    StructType,
+)
+
+from matchwood.language.values import Family
+from matchwood.schema.schema import fits, nearest
+
+COLUMNS, MAP, JSON = "columns", "map", "json"
+EVENT = "__event"  # the column that holds the event, on its way to the worker
+
+
+class Reading(NamedTuple):
+    """How a worker reads events out of Arrow batches."""
+
+    form: str  # COLUMNS, MAP or JSON
+    attributes: tuple[str, ...]  # the columns that are attributes, for COLUMNS
+    wanted: tuple[str, ...] | None  # names that rules mention; None for all
+    keep: tuple[str, ...]
+
+
+def column(name: str) -> Column:
+    """A column by its plain name, whatever characters it has."""
+    return F.col("`" + name.replace("`", "``") + "`")
+
+
+def prepare(
+    events: DataFrame, attributes: str | None, keep: Sequence[str], wanted: Iterable[str] | None
+) -> tuple[DataFrame, Reading]:
+    """The columns that workers need and no others, and how they read them."""
+    names = events.columns
+    for name in keep:
+        if name not in names:
+            raise ValueError(f"keep: the events have no column {name!r}{nearest(name, names)}")
+        if names.count(name) > 1:
+            raise ValueError(f"keep: the events have {names.count(name)} columns {name!r}")
+    mentioned = None if wanted is None else tuple(sorted(wanted))
+    if attributes is not None:
+        return _held(events, attributes, keep, mentioned)
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"the events have {names.count(name)} columns {name!r}")
+    _refuse_two_spellings(events.schema)
+    chosen = [name for name in names if mentioned is None or provides(name, mentioned)]
+    kept = [name for name in keep if name not in chosen]
+    frame = events.select(*(column(name) for name in (*chosen, *kept)))
+    return frame, Reading(COLUMNS, tuple(chosen), mentioned, tuple(keep))
+
+
+def _held(
+    events: DataFrame, attributes: str, keep: Sequence[str], wanted: tuple[str, ...] | None
+) -> tuple[DataFrame, Reading]:
+    if attributes not in events.columns:
+        near = nearest(attributes, events.columns)
+        raise ValueError(f"attributes: the events have no column {attributes!r}{near}")
+    kind = events.schema[attributes].dataType
+    held = column(attributes)
+    if isinstance(kind, MapType) and isinstance(kind.keyType, StringType):
+        form = MAP
+    elif isinstance(kind, StringType):
+        form = JSON
+    elif kind.typeName() == "variant":
+        form, held = JSON, F.to_json(held)
+    else:
+        raise ValueError(
+            f"attributes: {attributes!r} is {kind.simpleString()}; expected a map from strings, "
+            "a JSON string or a variant"
+        )
+    frame = events.select(held.alias(EVENT), *(column(name) for name in keep))
+    return frame, Reading(form, (), wanted, tuple(keep))
+
+
+def provides(name: str, mentioned: Iterable[str]) -> bool:
+    """Whether a column has one of these attributes, or holds it."""
+    prefix = name + "."
+    return any(one == name or one.startswith(prefix) for one in mentioned)
+
+
+def _refuse_two_spellings(schema: StructType) -> None:
+    seen: set[str] = set()
+    for name, _ in provided(schema):
+        if name in seen:
+            raise ValueError(f"attribute {name!r}: the columns of the events spell it two ways")
+        seen.add(name)
+
+
+def provided(schema: StructType, prefix: str = "") -> Iterator[tuple[str, DataType]]:
+    """Every attribute of rows with this schema, and what it holds (of a list, its items)."""
+    for field in schema.fields:
+        name, kind = prefix + field.name, field.dataType
+        while isinstance(kind, ArrayType):
+            kind = kind.elementType
+        yield name, kind
+        if isinstance(kind, StructType):
+            yield from provided(kind, name + ".")
+
+
+def family_of(kind: DataType) -> Family | None:
+    """The family of values of a type; None where it has none, or any."""
+    if isinstance(kind, NumericType):
+        return Family.NUMBER
+    if isinstance(kind, StringType):
+        return Family.STRING
+    if isinstance(kind, BooleanType):
+        return Family.BOOLEAN
+    if isinstance(kind, DateType) or kind.typeName().startswith("timestamp"):
+        return Family.TIME
+    return None
+
+
+def problems(
+    schema: StructType, attributes: str | None, asked: Mapping[str, Sequence[str]]
+) -> list[str]:
+    """What rules ask for and events with this schema cannot have, a sentence each."""
+    if attributes is not None:
+        return _map_problems(schema, attributes, asked)
+    known: dict[str, Any] = dict(provided(schema))
+    open_ = [name for name, kind in known.items() if _is_open(kind)]
+    found = []
+    for name, families in asked.items():
+        if name not in known:
+            if not any(name.startswith(prefix + ".") for prefix in open_):
+                near = nearest(name, known)
+                found.append(f"no column provides the attribute {name!r}{near}")
+            continue
+        found += _misfits(name, known[name], families)
+    return found
+
+
+def _is_open(kind: DataType) -> bool:
+    """Whether what attributes a value has is known only of each value."""
+    return isinstance(kind, MapType) or kind.typeName() == "variant"
+
+
+def _misfits(name: str, kind: DataType, families: Sequence[str]) -> list[str]:
+    held = family_of(kind)
+    if held is None and _is_open(kind):
+        return []
+    wrong = [asked for asked in families if held is None or not fits(held, Family(asked))]
+    return [
+        f"{name!r} is asked for as a {asked}, and the events have {kind.simpleString()}: "
+        "undefined of every event"
+        for asked in wrong
+    ]
+
+
+def _map_problems(
+    schema: StructType, attributes: str, asked: Mapping[str, Sequence[str]]
+) -> list[str]:
+    kind = schema[attributes].dataType
+    if not isinstance(kind, MapType) or isinstance(kind.valueType, StructType | MapType):
+        return []
+    value = kind.valueType
+    while isinstance(value, ArrayType):
+        value = value.elementType
+    return [found for name, families in asked.items() for found in _misfits(name, value, families)]

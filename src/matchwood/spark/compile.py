@@ -1,0 +1,194 @@
+"""`compile_rules`: rules are split into shards, executors compile them, the driver gathers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import pickle
+import uuid
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    ArrayType,
+    ByteType,
+    IntegerType,
+    LongType,
+    NumericType,
+    ShortType,
+    StringType,
+    StructType,
+)
+from pyspark.storagelevel import StorageLevel
+
+from matchwood.index.statistics import Statistics
+from matchwood.schema import Schema
+from matchwood.spark import pieces
+from matchwood.spark.attributes import column
+from matchwood.spark.build import Options, compiling
+from matchwood.spark.pieces import Gathering, Segment
+from matchwood.spark.rules import (
+    CompiledRules,
+    new_folder,
+    pieces_path,
+    rejected_frame,
+)
+from matchwood.spark.session import session_of, ship
+from matchwood.spark.version import BUCKETS, version_of
+
+RULES_A_SHARD = 250_000
+FEW = 10_000  # rejected rules that the driver holds; more of them stay with the executors
+
+
+def compile_rules(
+    rules: DataFrame,
+    id: str = "id",
+    rule: str = "rule",
+    path: str | None = None,
+    *,
+    tags: str | None = None,
+    priority: str | None = None,
+    shards: int | None = None,
+    schema: Schema | None = None,
+    statistics: Statistics | None = None,
+    events: DataFrame | StructType | None = None,
+    attributes: str | None = None,
+) -> CompiledRules:
+    """Compile a table of rules on the executors.
+
+    `id` and `rule` name columns; so do `tags` (strings or arrays of them) and `priority`. A rule
+    that cannot be read is rejected with its place; so are all rules that have the same id. With
+    `path`, all is also kept there, for `load`. `events` (and `attributes`, as in `match_events`)
+    give `.warnings`: attributes of rules that events do not have, or have in another family.
+    `schema` brings the hierarchies of `isa`, `statistics` (see `profile`) makes matching quicker.
+    """
+    spark = session_of(rules)
+    id_type = _id_type(rules, id)
+    chosen = _selected(rules, id, rule, tags, priority, id_type)
+    if shards is None:
+        shards = -(-chosen.count() // RULES_A_SHARD)
+    folder = new_folder()
+    options = Options(schema, _shipped(spark, statistics, folder))
+    bucket = F.crc32(F.col("id").cast("string").cast("binary")) % BUCKETS
+    built = chosen.repartition(max(1, shards), bucket).mapInArrow(compiling(options), pieces.SCHEMA)
+    if path is not None:
+        compiled = _through_storage(spark, built, path, id_type, schema, folder)
+    else:
+        compiled = _through_executors(spark, built, id_type, schema, folder)
+    if events is not None:
+        compiled.warnings = compiled.check(events, attributes)
+    return compiled
+
+
+def _id_type(rules: DataFrame, id: str) -> str:
+    kind = next((field.dataType for field in rules.schema if field.name == id), None)
+    if kind is None:
+        raise ValueError(f"the rules have no column {id!r}; there are {', '.join(rules.columns)}")
+    if isinstance(kind, StringType):
+        return "string"
+    if isinstance(kind, ByteType | ShortType | IntegerType | LongType):
+        return "bigint"
+    raise ValueError(f"ids are strings or integers, {id!r} is {kind.simpleString()}")
+
+
+def _selected(
+    rules: DataFrame, id: str, rule: str, tags: str | None, priority: str | None, id_type: str
+) -> DataFrame:
+    """The columns that a task reads, by the names that it knows."""
+    kinds = {field.name: field.dataType for field in rules.schema}
+    for name in (rule, tags, priority):
+        if name is not None and name not in kinds:
+            raise ValueError(f"the rules have no column {name!r}; there are {', '.join(kinds)}")
+    if not isinstance(kinds[rule], StringType):
+        raise ValueError(f"rules are texts, {rule!r} is {kinds[rule].simpleString()}")
+    chosen = [column(id).cast(id_type).alias("id"), column(rule).alias("rule")]
+    if tags is not None:
+        kind = kinds[tags]
+        if isinstance(kind, StringType):
+            held = F.when(column(tags).isNotNull(), F.array(column(tags)))
+        elif isinstance(kind, ArrayType) and isinstance(kind.elementType, StringType):
+            held = F.array_compact(column(tags))
+        else:
+            raise ValueError(f"tags are strings, {tags!r} is {kind.simpleString()}")
+        chosen.append(held.alias("tags"))
+    if priority is not None:
+        if not isinstance(kinds[priority], NumericType):
+            raise ValueError(f"a priority is a number, {priority!r} is {kinds[priority]}")
+        chosen.append(column(priority).cast("double").alias("priority"))
+    return rules.select(*chosen)
+
+
+def _shipped(spark: SparkSession, statistics: Statistics | None, folder: Path) -> str | None:
+    if statistics is None:
+        return None
+    data = pickle.dumps(statistics)
+    path = folder / f"matchwood-statistics-{hashlib.sha256(data).hexdigest()[:32]}"
+    path.write_bytes(data)
+    return ship(spark, path)
+
+
+def _through_storage(
+    spark: SparkSession,
+    built: DataFrame,
+    path: str,
+    id_type: str,
+    schema: Schema | None,
+    folder: Path,
+) -> CompiledRules:
+    """Executors write the pieces to the path, and the driver reads them there."""
+    token = uuid.uuid4().hex[:12]
+    built.write.parquet(pieces_path(path, token))
+    table = spark.read.schema(pieces.SCHEMA).parquet(pieces_path(path, token))
+    compiled = _gathered(table, rejected_frame(table, id_type), id_type, schema, folder)
+    compiled.write_manifest(spark, path, token)
+    return compiled
+
+
+def _through_executors(
+    spark: SparkSession, built: DataFrame, id_type: str, schema: Schema | None, folder: Path
+) -> CompiledRules:
+    """Executors keep the pieces on their disks until the driver has taken them."""
+    table = built.persist(StorageLevel.DISK_ONLY)
+    rejected = rejected_frame(table, id_type)
+    compiled = _gathered(table, rejected, id_type, schema, folder)
+    if compiled.rejected_count <= FEW:
+        compiled.rejected = spark.createDataFrame(rejected.collect(), rejected.schema)
+        table.unpersist()
+    return compiled
+
+
+def _gathered(
+    table: DataFrame, rejected: DataFrame, id_type: str, schema: Schema | None, folder: Path
+) -> CompiledRules:
+    found = table.where(F.col("kind") == pieces.ABOUT).select("shard", "data").collect()
+    facts: dict[int, Any] = {row.shard: json.loads(bytes(row.data)) for row in found}
+    gathering = Gathering(folder)
+    segments = table.where(F.col("kind") == pieces.SEGMENT).select("shard", "number", "data")
+    gathering.take(segments.toLocalIterator())
+    buckets = {int(k): v for about in facts.values() for k, v in about["buckets"].items()}
+    version = version_of(buckets, id_type, schema)
+    families: dict[str, set[str]] = {}
+    held = []
+    for number, (shard, about) in enumerate(sorted(facts.items())):
+        if about["rules"]:
+            name = f"matchwood-{version[:16]}-{number}-{about['sha256'][:16]}"
+            place = gathering.path(shard).rename(folder / name)
+            if pieces.sha256_of(place) != about["sha256"]:
+                raise RuntimeError(f"the segment of shard {shard} did not arrive as it was built")
+            held.append(
+                Segment(name, place, about["bytes"], about["rules"], about["sha256"], shard)
+            )
+        for attribute, kinds in about["attributes"].items():
+            families.setdefault(attribute, set()).update(kinds)
+    return CompiledRules(
+        version=version,
+        id_type=id_type,
+        segments=held,
+        attributes={name: tuple(sorted(found)) for name, found in sorted(families.items())},
+        rejected=rejected,
+        rejected_count=sum(about["rejected"] for about in facts.values()),
+        schema=schema,
+        folder=folder,
+    )

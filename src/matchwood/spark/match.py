@@ -1,0 +1,125 @@
+"""`match_events`: a DataFrame of events, batch or streaming, to a DataFrame of matches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, LongType, StringType, StructField, StructType
+
+from matchwood.spark.attributes import column, prepare
+from matchwood.spark.rules import CompiledRules
+from matchwood.spark.session import session_of
+from matchwood.spark.worker import ARRAY, REPLICATED, ROWS, SHARDED, Plan, matching, rejecting
+
+MEMORY = 2 << 30  # bytes of segments that a worker may map at once
+
+
+def match_events(
+    events: DataFrame,
+    compiled: CompiledRules,
+    *,
+    keep: Sequence[str],
+    attributes: str | None = None,
+    output: str = ROWS,
+    tags: Iterable[str] | None = None,
+    limit: int | None = None,
+    layout: str | None = None,
+    memory: int = MEMORY,
+    rejects: str | None = None,
+) -> DataFrame:
+    """Which rules are true of which events: the columns in `keep`, `rule_id`, `rules_version`.
+
+    One row a match, or with output="array" one row an event, which has `rule_ids`. `attributes`
+    names a column that holds the event (a map, a JSON string, a variant); without it the columns
+    are the attributes. `tags` and `limit` are those of `Matcher.match`.
+
+    An event that cannot be read has no matches; `rejected_events` tells which and why. To learn it
+    in the same pass, `rejects` names one more column: it has the reason in a row for each such
+    event, which has no rule, and is null in all others.
+
+    `layout` is "replicated" (a worker has all segments) or "sharded" (one at a time); without it,
+    the first as long as segments take up to `memory` bytes.
+    """
+    keep = _names(keep, "keep")
+    _check(keep, output, limit, layout, rejects)
+    if layout is None:
+        layout = REPLICATED if compiled.bytes <= memory else SHARDED
+    frame, reading = prepare(events, attributes, keep, compiled.attributes)
+    names = compiled.ship(session_of(events))
+    plan = Plan(
+        names,
+        compiled.id_type,
+        reading,
+        output,
+        layout,
+        rejects is not None,
+        None if tags is None else _names(tags, "tags"),
+        limit,
+        compiled.schema,
+    )
+    schema = _schema(events, keep, compiled.id_type, output, rejects is not None)
+    found = frame.mapInArrow(matching(plan), schema)
+    rule = "rule_id" if output == ROWS else "rule_ids"
+    version = F.lit(compiled.version).alias("rules_version")
+    reason = [] if rejects is None else [F.col("reason").alias(rejects)]
+    return found.select(*(column(name) for name in keep), F.col(rule), version, *reason)
+
+
+def rejected_events(
+    events: DataFrame, *, keep: Sequence[str], attributes: str | None = None
+) -> DataFrame:
+    """The events that cannot be read: the columns in `keep`, and `reason`."""
+    keep = _names(keep, "keep")
+    if "reason" in keep:
+        raise ValueError("keep: 'reason' is the name of a column that is added; rename yours")
+    frame, reading = prepare(events, attributes, keep, None)
+    fields = [events.schema[name] for name in keep]
+    schema = StructType([*fields, StructField("reason", StringType())])
+    return frame.mapInArrow(rejecting(reading), schema)
+
+
+def _names(names: Iterable[str], what: str) -> tuple[str, ...]:
+    if isinstance(names, str):
+        raise TypeError(f"{what} is a list of names, found the string {names!r}")
+    return tuple(names)
+
+
+def _check(
+    keep: Sequence[str], output: str, limit: int | None, layout: str | None, rejects: str | None
+) -> None:
+    if output not in (ROWS, ARRAY):
+        raise ValueError(f"output is {ROWS!r} or {ARRAY!r}, found {output!r}")
+    if layout not in (None, REPLICATED, SHARDED):
+        raise ValueError(f"layout is {REPLICATED!r} or {SHARDED!r}, found {layout!r}")
+    if limit is not None and limit < 0:
+        raise ValueError(f"limit is 0 or more, found {limit}")
+    added = ["rule_id" if output == ROWS else "rule_ids", "rules_version"]
+    if rejects is not None:
+        added.append("reason")
+        if rejects in added[:2]:
+            raise ValueError(f"rejects: {rejects!r} is another column that is added")
+    seen: set[str] = set()
+    for name in keep:
+        if name.lower() in added or name == rejects:
+            raise ValueError(
+                f"keep: {name!r} is the name of a column that is added; rename yours first"
+            )
+        if name.lower() in seen:
+            raise ValueError(f"keep: {name!r} is there twice")
+        seen.add(name.lower())
+
+
+def _schema(
+    events: DataFrame, keep: Sequence[str], id_type: str, output: str, rejects: bool
+) -> StructType:
+    kind = StringType() if id_type == "string" else LongType()
+    fields = [events.schema[name] for name in keep]
+    if output == ROWS:
+        fields.append(StructField("rule_id", kind))
+    else:
+        fields.append(StructField("rule_ids", ArrayType(kind)))
+    if rejects:
+        fields.append(StructField("reason", StringType()))
+    return StructType(fields)

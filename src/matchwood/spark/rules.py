@@ -1,0 +1,194 @@
+"""`CompiledRules`: segments on the driver's disk and what is known of them, stored and loaded."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+import uuid
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from matchwood.match.stored import LANGUAGE
+from matchwood.schema import Schema
+from matchwood.spark import pieces
+from matchwood.spark.pieces import Gathering, Segment
+from matchwood.spark.session import ship
+from matchwood.spark.version import schema_to_json
+
+FORMAT = 1  # of what `save` writes
+REJECTED = ("id", "rule", "line", "column", "reason")
+_MANIFEST = "format int, version string, facts string"
+
+
+class StoredRulesError(ValueError):
+    """What is at a path cannot be used as compiled rules; says why."""
+
+
+class CompiledRules:
+    """Rules ready to be matched: what `compile_rules` and `load` give."""
+
+    def __init__(
+        self,
+        *,
+        version: str,
+        id_type: str,
+        segments: Sequence[Segment],
+        attributes: Mapping[str, tuple[str, ...]],
+        rejected: DataFrame,
+        rejected_count: int,
+        schema: Schema | None,
+        folder: Path,
+    ) -> None:
+        self.version = version
+        self.id_type = id_type  # string or bigint, as Spark calls them
+        self.segments = tuple(segments)
+        self.attributes = dict(attributes)  # name → families of value that rules ask for
+        self.rejected = rejected
+        self.rejected_count = rejected_count
+        self.schema = schema
+        self.warnings: list[str] = []
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+
+    @property
+    def rules(self) -> int:
+        """How many rules were accepted."""
+        return sum(segment.rules for segment in self.segments)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of all segments: what a worker maps into memory in the replicated layout."""
+        return sum(segment.bytes for segment in self.segments)
+
+    def __len__(self) -> int:
+        return self.rules
+
+    def __repr__(self) -> str:
+        return f"<CompiledRules {self.version[:12]} of {self.rules:,} rules>"
+
+    def ship(self, spark: SparkSession) -> tuple[str, ...]:
+        """Send the segments to all executors, once a session; their names there."""
+        return tuple(ship(spark, segment.path) for segment in self.segments)
+
+    def check(self, events: DataFrame | StructType, attributes: str | None = None) -> list[str]:
+        """What rules ask for and events with this schema cannot have, a sentence each."""
+        from matchwood.spark.attributes import problems
+
+        schema = events if isinstance(events, StructType) else events.schema
+        return problems(schema, attributes, self.attributes)
+
+    def save(self, path: str, *, overwrite: bool = False) -> None:
+        """Write all to a path that Spark can write; `load` gives it back."""
+        spark = self.rejected.sparkSession
+        if not overwrite and _manifest(spark, path) is not None:
+            raise FileExistsError(f"{path}: compiled rules are there already; overwrite=True")
+        token = uuid.uuid4().hex[:12]
+        names = dict(zip((s.shard for s in self.segments), self.ship(spark), strict=True))
+        rejected = self.rejected.select(
+            F.lit(pieces.REJECT).alias("kind"),
+            F.lit(0).alias("shard"),
+            F.lit(None).cast("int").alias("number"),
+            F.lit(None).cast("binary").alias("data"),
+            F.col("id").cast("string").alias("id"),
+            *(F.col(name) for name in REJECTED[1:]),
+        )
+        if names:
+            numbers = spark.createDataFrame([(shard,) for shard in names], "shard int")
+            sent = numbers.repartition(len(names)).mapInArrow(_sending(names), pieces.SCHEMA)
+            rejected = sent.unionByName(rejected)
+        rejected.write.mode("overwrite").parquet(pieces_path(path, token))
+        self.write_manifest(spark, path, token)
+
+    def write_manifest(self, spark: SparkSession, path: str, token: str) -> None:
+        """The last thing to be written: without it, what is at the path is not complete."""
+        facts = {
+            "token": token,
+            "language": LANGUAGE,
+            "id_type": self.id_type,
+            "rejected": self.rejected_count,
+            "attributes": self.attributes,
+            "schema": schema_to_json(self.schema),
+            "segments": [[s.name, s.bytes, s.rules, s.sha256, s.shard] for s in self.segments],
+        }
+        row = spark.createDataFrame([(FORMAT, self.version, json.dumps(facts))], _MANIFEST)
+        row.coalesce(1).write.mode("overwrite").parquet(f"{path.rstrip('/')}/manifest")
+
+
+def _sending(names: Mapping[int, str]) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """A task that cuts the segments with these numbers into pieces."""
+
+    def run(batches: Iterator[Any]) -> Iterator[Any]:
+        from pyspark import SparkFiles
+
+        for batch in batches:
+            for shard in batch.column(0).to_pylist():
+                yield from pieces.of_file(Path(SparkFiles.get(names[shard])), shard)
+
+    return run
+
+
+def pieces_path(path: str, token: str) -> str:
+    return f"{path.rstrip('/')}/pieces-{token}"
+
+
+def new_folder() -> Path:
+    return Path(tempfile.mkdtemp(prefix="matchwood-"))
+
+
+def rejected_frame(table: DataFrame, id_type: str) -> DataFrame:
+    """The rejected rules among pieces."""
+    found = table.where(F.col("kind") == pieces.REJECT)
+    return found.select(F.col("id").cast(id_type).alias("id"), *(F.col(n) for n in REJECTED[1:]))
+
+
+def _manifest(spark: SparkSession, path: str) -> Any:
+    from pyspark.errors import AnalysisException
+
+    try:
+        return spark.read.schema(_MANIFEST).parquet(f"{path.rstrip('/')}/manifest").first()
+    except AnalysisException as error:
+        if "PATH_NOT_FOUND" in str(error):
+            return None
+        raise
+
+
+def load(spark: SparkSession, path: str) -> CompiledRules:
+    """Compiled rules that `save`, or `compile_rules(path=…)`, wrote."""
+    row = _manifest(spark, path)
+    if row is None:
+        raise StoredRulesError(
+            f"{path}: no compiled rules are there, or they were not written to the end; "
+            "compile or save them again"
+        )
+    facts = json.loads(row.facts)
+    if row.format > FORMAT or facts["language"] > LANGUAGE:
+        raise StoredRulesError(f"{path}: was written by a newer matchwood; compile the rules again")
+    table = spark.read.parquet(pieces_path(path, facts["token"]))
+    folder = new_folder()
+    gathering = Gathering(folder)
+    found = table.where(F.col("kind") == pieces.SEGMENT).select("shard", "number", "data")
+    gathering.take(found.toLocalIterator())
+    segments = []
+    for name, size, rules, sha256, shard in facts["segments"]:
+        held = gathering.path(shard)
+        if not held.exists() or pieces.sha256_of(held) != sha256:
+            shutil.rmtree(folder)
+            raise StoredRulesError(f"{path}: a segment is damaged or cut off; compile them again")
+        segments.append(Segment(name, held.rename(folder / name), size, rules, sha256, shard))
+    schema = facts["schema"]
+    return CompiledRules(
+        version=row.version,
+        id_type=facts["id_type"],
+        segments=segments,
+        attributes={name: tuple(found) for name, found in facts["attributes"].items()},
+        rejected=rejected_frame(table, facts["id_type"]),
+        rejected_count=facts["rejected"],
+        schema=None if schema is None else Schema.from_dict(schema),
+        folder=folder,
+    )
