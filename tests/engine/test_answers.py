@@ -36,6 +36,12 @@ def tagged():
     for rule_id in range(3, 300, 11):
         known.pop(rule_id, None)
         matcher.pop(rule_id, None)
+    matcher.join()
+    with matcher._lock:
+        matcher._flush()
+    matcher.join()
+    put(300)  # these two are pending, however quick the background is
+    put(10)
     assert matcher._snapshot.pending
     return matcher, known
 
