@@ -1,111 +1,86 @@
-"""The language at work: rules, events, why a rule is true or not, and what the checker says.
+"""The whole pipeline on this machine: audiences and visits are made, matched, counted and shown.
 
-Run it with `make demo`, or `python examples/demo.py` where matchwood is installed.
+Run it with `make demo`, or `python examples/demo.py` where matchwood[spark] and Java are installed.
 """
 
-import json
+import argparse
+import os
 import sys
-import tempfile
 from pathlib import Path
+from time import perf_counter
 
-from matchwood import Matcher, RuleError, parse
-from matchwood.check import check_rules
+os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # no network is needed
 
-RULES = {
-    "new card": "amount > 500 and card_age_days < 7",
-    "odd hour": "hour not between 6 and 22 and country != home_country",
-    "resale": "tags = 'gift card' or items.price > 1000",
-    "stolen": "not (device_known xor country = home_country) and attempts >= 3",
-    "test account": "email ilike '%@example.com' and in_network(ip, '10.0.0.0/8')",
-}
+from pyspark.sql import functions as F
 
-EVENTS = [
-    {
-        "name": "a large basket, at night",
-        "amount": 740.50,
-        "card_age_days": 2,
-        "hour": 3,
-        "country": "FR",
-        "home_country": "FR",
-        "items": [{"price": 40}, {"price": 700.50}],
-        "tags": ["gift card", "toys"],
-    },
-    {
-        "name": "abroad, on a device that nobody knows",
-        "amount": 20,
-        "hour": 23,
-        "country": "BR",
-        "home_country": "FR",
-        "device_known": False,
-        "attempts": 4,
-    },
-    {"name": "our own test", "amount": 1, "email": "Kim@Example.com", "ip": "10.20.30.40"},
-    {"name": "groceries", "amount": 31.90, "hour": 12, "country": "FR", "home_country": "FR"},
-]
+from matchwood.language import explain, parse
+from matchwood.spark.generate import generate, write_pipeline
+from matchwood.spark.run import run, session_for_work
 
-# A table of rules as people send it: a typo, a rule that never matches, one twice, one broken.
-TABLE = [
-    {"id": "adults", "rule": "age >= 18"},
-    {"id": "grown-ups", "rule": "18 <= age"},
-    {"id": "seniors", "rule": "agee >= 65"},
-    {"id": "teens", "rule": "age < 13 and age > 19"},
-    {"id": "gold", "rule": 'tier = "gold"'},
-]
-PEOPLE = [{"age": 20, "tier": "gold"}, {"age": 71, "tier": "silver"}]
+SHOWN = 10
 
 
-def heading(text: str) -> None:
+def heading(text):
     bold, plain = ("\033[1m", "\033[0m") if sys.stdout.isatty() else ("", "")
-    print(f"\n{bold}{text}{plain}\n")
+    print(f"\n{bold}{text}{plain}\n", flush=True)
 
 
-def show_matches(matcher: Matcher) -> None:
-    heading("Five rules, true or not of each of four events")
-    for name, rule in RULES.items():
-        print(f"  {name:<14}{rule}")
-    print()
-    for event in EVENTS:
-        found = ", ".join(sorted(matcher.match(event))) or "no rule"
-        print(f"  {event['name']:<40}→ {found}")
+def told(stage, done):
+    if done is not None:
+        print(f"  {stage:<16}{done}".rstrip(), flush=True)
 
 
-def show_why(matcher: Matcher) -> None:
-    heading("Why was the large basket no 'odd hour'? And the groceries no 'new card'?")
-    print(matcher.explain("odd hour", EVENTS[0]))
-    print()
-    print(matcher.explain("new card", EVENTS[3]))
-    print("\n  card_age_days is missing, so its predicate is undefined: neither true nor false.")
+def some_matches(spark, folder):
+    """One match of each of ten visits: the visit, the rule's id and its text."""
+    matches = spark.read.parquet(str(folder / "matches"))
+    # Of each visit the rule that few have in common: any, but the same in every run.
+    each = matches.groupBy("key").agg(F.min_by("rule_id", F.xxhash64("key", "rule_id")).alias("id"))
+    chosen = {row.key: row.id for row in each.orderBy("key").limit(SHOWN).collect()}
+    rules = spark.read.parquet(str(folder / "rules")).where(F.col("id").isin(*chosen.values()))
+    texts = {row.id: row.rule for row in rules.collect()}
+    events = spark.read.parquet(str(folder / "events")).where(F.col("key").isin(*chosen))
+    for row in sorted(events.collect(), key=lambda row: row.key):
+        event = {name: value for name, value in row.asDict().items() if value is not None}
+        yield event, chosen[row.key], texts[chosen[row.key]]
 
 
-def show_an_error() -> None:
-    heading("A rule with a mistake says where, and what was expected")
-    try:
-        parse("amount > 500 and tags in ('gift card', 7)")
-    except RuleError as error:
-        print(error)
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rules", type=int, default=100_000)
+    parser.add_argument("--events", type=int, default=200_000)
+    parser.add_argument("--out", type=Path, default=Path("build/demo"))
+    options = parser.parse_args()
+    folder = options.out.resolve()
+    started = perf_counter()
 
-
-def show_the_checker() -> None:
-    heading(
-        "Most mistakes are silent. The checker says them: matchwood check rules.jsonl --events …"
+    heading(f"{options.rules:,} audiences and {options.events:,} visits are made on Spark")
+    spark = session_for_work()
+    generate(
+        spark,
+        "audiences",
+        str(folder),
+        rules=options.rules,
+        events=options.events,
+        mode="overwrite",
     )
-    with tempfile.TemporaryDirectory() as folder:
-        rules, events = Path(folder, "rules.jsonl"), Path(folder, "people.jsonl")
-        rules.write_text("".join(json.dumps(row) + "\n" for row in TABLE), encoding="utf-8")
-        events.write_text("".join(json.dumps(row) + "\n" for row in PEOPLE), encoding="utf-8")
-        report = check_rules([rules], events=events)
-        for finding in report.findings:
-            print(str(finding).replace(f"{folder}/", ""))
-        print(report.summary())
+    pipeline = write_pipeline("audiences", "parquet", folder)
+    print(f"  {options.out}/rules, events   {perf_counter() - started:.1f} s with Spark's start")
 
+    heading(f"The pipeline: matchwood run {options.out}/pipeline.toml")
+    summary = run(pipeline, spark, progress=told)
+    print()
+    for sentence in summary.sentences():
+        print(f"  {sentence}")
 
-def main() -> None:
-    matcher = Matcher(RULES)
-    show_matches(matcher)
-    show_why(matcher)
-    show_an_error()
-    show_the_checker()
-    print("\nMore: README.md, docs/language.md, and `matchwood --help` in .venv/bin.")
+    heading("Ten of the matches, and why")
+    for event, rule_id, rule in some_matches(spark, folder):
+        print(f"visit {event['key']} is of {rule_id}")
+        print(f"{explain(parse(rule), event)}\n")
+    spark.stop()
+
+    print(f"Plots: {folder / 'matches-report' / 'page.html'}")
+    print(f"All of it took {perf_counter() - started:.0f} s.")
+    print("More: README.md, docs/pipeline.md, and examples/language.py for the language itself.")
 
 
 if __name__ == "__main__":

@@ -154,7 +154,8 @@ def _through_executors(
     rejected = rejected_frame(table, id_type)
     compiled = _gathered(table, rejected, id_type, schema, folder)
     if compiled.rejected_count <= FEW:
-        compiled.rejected = spark.createDataFrame(rejected.collect(), rejected.schema)
+        rows = rejected.collect() if compiled.rejected_count else []
+        compiled.rejected = spark.createDataFrame(rows, rejected.schema)
         table.unpersist()
     return compiled
 
