@@ -88,6 +88,14 @@ def _taken_back(folder: Path, count: int) -> Built | None:
 def main(folder: Path) -> None:
     threading.Thread(target=_end_with_the_other, args=(folder,), daemon=True).start()
     os.nice(5)
+    try:
+        _build(folder)
+    except BaseException:  # such as not finding what was cleared away meanwhile
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def _build(folder: Path) -> None:
     with open(folder / "statistics", "rb") as file:
         statistics = pickle.load(file)
     _, packed = read(folder / "rules", check=False)
