@@ -42,8 +42,6 @@ from matchwood.index.validate_pushes import (
     empty_lists,
 )
 
-# The layout of records, as `index.arrange` documents it
-
 Ints = NDArray[np.int32]
 
 

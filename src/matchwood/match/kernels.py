@@ -1,7 +1,7 @@
 """One event at a time: push from what is true, check the rest in place.
 
-Kernels see nothing but integers, and those that call each other live in this one file with their
-constants, because Numba's cache looks only at a function's own file.
+Kernels see nothing but integers, and those that call each other live in this one file, because
+Numba's cache looks only at a function's own file.
 
 `Index` is what they read and never write; `Scratch` belongs to the caller. A state is a byte:
 epoch * 4 + one of the constants below, so that an event forgets the last one by counting up.
