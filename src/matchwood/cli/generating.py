@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from matchwood.cli.program import AsJson, app, misuse, print_json
-from matchwood.cli.running import has_session, spark_module, stop
+from matchwood.cli.running import session, spark_module
 
 WORKLOADS = ("audiences", "abe-gen")
 FORMATS = ("parquet", "json", "csv")
@@ -41,10 +41,8 @@ def generate(
         misuse(f"{folder / there[0]} is there already: --overwrite replaces it")
     make = spark_module("matchwood.spark.generate")
     sessions = spark_module("matchwood.spark.run")
-    started = not has_session()
     begun = perf_counter()
-    spark = sessions.session_for_work()
-    try:
+    with session(sessions.session_for_work) as spark:
         paths = make.generate(
             spark,
             workload,
@@ -55,9 +53,6 @@ def generate(
             seed=seed,
             mode="overwrite" if overwrite else "error",
         )
-    finally:
-        if started:
-            stop(spark)
     figures = {"rules": rules, "events": events, "paths": paths}
     if local:
         figures["pipeline"] = str(make.write_pipeline(workload, kind, folder))

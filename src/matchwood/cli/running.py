@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -34,21 +37,15 @@ def run(
     except PipelineError as error:
         misuse(str(error))
     runs = spark_module("matchwood.spark.run")
-    started = not has_session()
-    with Stages() as stages:
+    with session(runs.session_for, read) as spark:
         try:
-            spark = runs.session_for(read)
-            summary = runs.run(read, spark, progress=stages.told)
+            with Stages() as stages:
+                summary = runs.run(read, spark, progress=stages.told)
         except PipelineError as error:
-            stages.close()
             misuse(str(error))
         except runs.RunError as error:
-            stages.close()
             print(f"matchwood: {error}", file=sys.stderr)
             raise typer.Exit(FAILED) from None
-        finally:
-            if started:
-                stop(locals().get("spark"))
     print(summary.to_json().rstrip() if as_json else "\n".join(summary.sentences()))
     rejected = summary.rules_rejected + summary.counts.events_rejected
     raise typer.Exit(1 if strict and rejected else 0)
@@ -65,16 +62,18 @@ def spark_module(name: str) -> Any:
     return import_module(name)
 
 
-def has_session() -> bool:
+@contextmanager
+def session(start: Callable[..., SparkSession], *given: Any) -> Iterator[SparkSession]:
+    """A session for a command; one that it has started ends with it."""
     from pyspark.sql import SparkSession
 
-    return SparkSession.getActiveSession() is not None
-
-
-def stop(spark: SparkSession | None) -> None:
-    """End the session that a command has started."""
-    if spark is not None:
-        spark.stop()
+    was_there = SparkSession.getActiveSession() is not None
+    spark = start(*given)
+    try:
+        yield spark
+    finally:
+        if not was_there:
+            spark.stop()
 
 
 class Stages:
@@ -82,6 +81,7 @@ class Stages:
 
     def __init__(self) -> None:
         self._status: Any = None
+        self._begun = 0.0
         self._person = sys.stderr.isatty()
 
     def __enter__(self) -> Stages:
@@ -93,8 +93,11 @@ class Stages:
     def told(self, stage: str, done: str | None) -> None:
         self.close()
         if done is not None:
-            print(f"{stage:<16}{done}".rstrip(), file=sys.stderr, flush=True)
-        elif self._person:
+            seconds = f"{perf_counter() - self._begun:.1f} s"
+            print(f"{stage:<15}{seconds:>8}  {done}".rstrip(), file=sys.stderr, flush=True)
+            return
+        self._begun = perf_counter()
+        if self._person:
             from rich.console import Console
 
             self._status = Console(stderr=True).status(f"{stage} …")

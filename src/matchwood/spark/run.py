@@ -37,6 +37,7 @@ from matchwood.spark.storage import (
     open_source,
     reason,
     text_of_binary,
+    where,
     write,
 )
 from matchwood.spark.summary import Summary, count_events, count_rules
@@ -143,6 +144,7 @@ class _Run:
         if self.pipeline.rejected_rules is not None:
             with self.stage("rejected rules"):
                 write(compiled.rejected, self.pipeline.rejected_rules)
+                self.said = f"to {where(self.pipeline.rejected_rules)}"
         summary = self.matched(inputs.events, compiled, summary)
         with self.stage("report"):
             self.said = self.report(replace(summary, stages=dict(self.stages)))
@@ -265,10 +267,11 @@ class _Run:
             with self.stage("write"):
                 arrays = good.select(*kept, "rule_ids", "rules_version")
                 write(rows if pipeline.matches.output == "rows" else arrays, pipeline.matches)
+                self.said = f"to {where(pipeline.matches)}"
             if pipeline.rejects is not None:
                 with self.stage("rejects"):
                     write(self.rejects(frame, kept, corrupt), pipeline.rejects)
-                    self.said = f"{counts.events_rejected:,} events rejected"
+                    self.said = f"{counts.events_rejected:,} to {where(pipeline.rejects)}"
         finally:
             frame.unpersist()
         return replace(summary, counts=counts)

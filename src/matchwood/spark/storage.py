@@ -32,7 +32,7 @@ def reason(error: BaseException) -> str:
     if told is None:
         told = raised[-1] if raised else (lines or [type(error).__name__])[0]
     told = told[found.end() :] if (found := _CONDITION.search(told)) else told
-    return _STATE.sub("", told).split(";")[0].rstrip(": ")
+    return _STATE.sub("", told).split(";")[0].rstrip(":. ")
 
 
 def open_source(spark: SparkSession, pipeline: Pipeline, name: str) -> DataFrame:
@@ -40,7 +40,7 @@ def open_source(spark: SparkSession, pipeline: Pipeline, name: str) -> DataFrame
     source: Source = getattr(pipeline, name)
     streaming = name == "events" and pipeline.job.mode == "stream"
     way = next((w for w in ("path", "table", "query") if getattr(source, w) is not None), "format")
-    frame = _tried(lambda: _load(spark, source, streaming), pipeline, name, way)
+    frame = _tried(lambda: load_source(spark, source, streaming), pipeline, name, way)
     if source.select:
         opened = frame
         kept = [CORRUPT] if CORRUPT in frame.columns else []
@@ -63,7 +63,8 @@ def _tried(make: Callable[[], DataFrame], pipeline: Pipeline, *key: str) -> Data
     return frame
 
 
-def _load(spark: SparkSession, source: Source, streaming: bool) -> DataFrame:
+def load_source(spark: SparkSession, source: Source, streaming: bool) -> DataFrame:
+    """All rows of a source, as a stream or as they are now."""
     if source.query is not None:
         return spark.sql(source.query)
     reader: Any = spark.readStream if streaming else spark.read
@@ -158,6 +159,11 @@ def _knows(spark: SparkSession, form: str) -> bool:
     except Exception as error:
         return not _NO_FORMAT.search(str(error))
     return True
+
+
+def where(sink: Sink) -> str:
+    """What a person calls the place."""
+    return sink.path or sink.table or str(sink.format)
 
 
 def write(frame: DataFrame, sink: Sink) -> None:
