@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matchwood.spark.rules import CompiledRules, load
     from matchwood.spark.run import run
     from matchwood.spark.sql import register
-    from matchwood.spark.stream import match_stream
+    from matchwood.spark.stream import match_stream, read_matches
 
 __all__ = [
     "CompiledRules",
@@ -28,6 +28,7 @@ __all__ = [
     "match_events",
     "match_stream",
     "profile",
+    "read_matches",
     "register",
     "rejected_events",
     "run",
@@ -40,6 +41,7 @@ _MODULES = {
     "match_events": "match",
     "match_stream": "stream",
     "profile": "profile",
+    "read_matches": "stream",
     "register": "sql",
     "rejected_events": "match",
     "run": "run",

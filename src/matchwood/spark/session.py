@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 from pyspark.sql import DataFrame, SparkSession
 
 _shipped: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()
-_served: dict[str, set[str]] = {}  # by application: names that Spark 3's file server has
+_served: dict[str, set[str]] = {}  # of classic sessions, by what they are in the JVM
 
 
 def is_connect(spark: SparkSession) -> bool:
@@ -55,7 +55,7 @@ def ship(spark: SparkSession, file: str | os.PathLike[str]) -> str:
     A name stands for one content for ever: it cannot be used again for another.
     """
     path = Path(file)
-    known = _shipped.setdefault(spark, set())
+    known = _known(spark)
     if path.name in known:
         return path.name
     if is_connect(spark):
@@ -63,12 +63,18 @@ def ship(spark: SparkSession, file: str | os.PathLike[str]) -> str:
     elif version_of(spark) >= (4, 0):
         spark.addArtifacts(str(_lasting(path)), file=True)
     else:
-        served = _served.setdefault(spark.sparkContext.applicationId, set())
-        if path.name not in served:
-            spark.sparkContext.addFile(str(_lasting(path)))
-            served.add(path.name)
+        spark.sparkContext.addFile(str(_lasting(path)))
     known.add(path.name)
     return path.name
+
+
+def _known(spark: SparkSession) -> set[str]:
+    """The names that a session has; a stream sees a new object of its session each micro-batch."""
+    if is_connect(spark):
+        return _shipped.setdefault(spark, set())
+    if version_of(spark) >= (4, 0):
+        return _served.setdefault(str(spark._jsparkSession.sessionUUID()), set())
+    return _served.setdefault(spark.sparkContext.applicationId or "", set())  # of all its sessions
 
 
 def _lasting(path: Path) -> Path:

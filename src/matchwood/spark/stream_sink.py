@@ -1,0 +1,169 @@
+"""Where the matches of a stream go: folders a micro-batch each, or anything else that writes.
+
+Only the last micro-batch can be incomplete: the next begins when it is done. So one number tells
+which folders count, and is moved on when a folder is whole. A micro-batch that is run again
+overwrites its folder, or is left as it is where the number says that it is done.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Protocol
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import LongType, StructType
+
+from matchwood.spark.pipeline import Sink, format_of
+from matchwood.spark.storage import write
+from matchwood.spark.stream_log import Register
+
+BATCH = "batch"
+FILES = ("parquet", "orc", "json", "csv")  # formats of which a folder is the sum of its files
+MARKS = "_matchwood"  # readers of Spark pass over names with such a beginning
+log = logging.getLogger("matchwood.spark.stream")
+
+Call = Callable[[DataFrame, int], None]
+
+
+class StreamSink(Protocol):
+    """What takes the rows of micro-batches."""
+
+    def begin(self, spark: SparkSession, stream: str, schema: StructType) -> None:
+        """Before the first micro-batch, and after each restart."""
+
+    def done(self, spark: SparkSession, number: int) -> bool:
+        """Whether a micro-batch is complete already."""
+
+    def write(self, frame: DataFrame, number: int) -> None:
+        """Write all rows of a micro-batch."""
+
+
+def sink_of(sink: str | Sink | Call) -> StreamSink:
+    """A folder takes each match once; whatever else writes, at least once."""
+    if isinstance(sink, str):
+        return FileSink(sink)
+    if isinstance(sink, Sink):
+        form = format_of(sink) or "parquet"
+        if sink.path is not None and form in FILES:
+            return FileSink(sink.path, form, sink.options, sink.partition_by)
+        return AppendSink(sink)
+    if callable(sink):
+        return CallSink(sink)
+    raise TypeError(f"a sink is a folder, a Sink or a function, found {sink!r}")
+
+
+class FileSink:
+    """A folder a micro-batch, each written as a whole, and the number of the last that counts."""
+
+    def __init__(
+        self,
+        path: str,
+        form: str = "parquet",
+        options: Mapping[str, str] | None = None,
+        partition_by: tuple[str, ...] = (),
+    ) -> None:
+        self._path = path.rstrip("/")
+        self._form = form
+        self._options = dict(options or {})
+        self._partition_by = partition_by
+        self._register = Register(f"{self._path}/{MARKS}")
+
+    def begin(self, spark: SparkSession, stream: str, schema: StructType) -> None:
+        last = self._register.newest(spark)
+        if last is not None and last["stream"] != stream:
+            raise ValueError(
+                f"{self._path}: has the rows of a stream with another checkpoint; "
+                "use that checkpoint, or another folder"
+            )
+        about = {
+            "stream": stream,
+            "schema": schema.jsonValue(),
+            "format": self._form,
+            "options": self._options,
+        }
+        if last is None:
+            self._register.write(spark, -1, about)
+            return
+        changed = [key for key in ("format", "options") if last[key] != about[key]]
+        if StructType.fromJson(last["schema"]).simpleString() != schema.simpleString():
+            changed.append("schema")
+        if changed:
+            raise ValueError(
+                f"{self._path}: the stream wrote rows with another {' and '.join(changed)}; "
+                "begin another stream, with a checkpoint and a folder of its own"
+            )
+
+    def done(self, spark: SparkSession, number: int) -> bool:
+        last = self._register.last or self._register.newest(spark)
+        return last is not None and int(last["number"]) >= number
+
+    def write(self, frame: DataFrame, number: int) -> None:
+        spark = frame.sparkSession
+        if self.done(spark, number):
+            return
+        log.info("batch %d: writing %s", number, self._path)
+        # Static, or partitions of an attempt that did not end would stay.
+        writer = frame.write.mode("overwrite").option("partitionOverwriteMode", "static")
+        writer = writer.format(self._form).options(**self._options)
+        if self._partition_by:
+            writer = writer.partitionBy(*self._partition_by)
+        writer.save(f"{self._path}/{BATCH}={number}")
+        log.info("batch %d: written to %s", number, self._path)
+        last = self._register.last
+        assert last is not None
+        self._register.write(spark, number, last)
+        log.info("batch %d: committed to %s", number, self._path)
+
+
+class AppendSink:
+    """Rows are appended wherever Spark can write, with the number of their micro-batch."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = replace(sink, mode="append")
+
+    def begin(self, spark: SparkSession, stream: str, schema: StructType) -> None:
+        pass
+
+    def done(self, spark: SparkSession, number: int) -> bool:
+        return False
+
+    def write(self, frame: DataFrame, number: int) -> None:
+        write(numbered(frame, number), self._sink)
+
+
+class CallSink:
+    """A function writes the rows."""
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+
+    def begin(self, spark: SparkSession, stream: str, schema: StructType) -> None:
+        pass
+
+    def done(self, spark: SparkSession, number: int) -> bool:
+        return False
+
+    def write(self, frame: DataFrame, number: int) -> None:
+        self._call(numbered(frame, number), number)
+
+
+def numbered(frame: DataFrame, number: int) -> DataFrame:
+    return frame.withColumn(BATCH, F.lit(number).cast("bigint"))
+
+
+def read_matches(spark: SparkSession, sink: str) -> DataFrame:
+    """What a stream wrote to a folder: the rows of complete micro-batches, with `batch`.
+
+    Also of a folder of rejected events.
+    """
+    last = Register(f"{sink.rstrip('/')}/{MARKS}").newest(spark)
+    if last is None:
+        raise ValueError(f"{sink}: no stream has written there")
+    schema = StructType.fromJson(last["schema"]).add(BATCH, LongType())
+    if last["number"] < 0:
+        return spark.createDataFrame([], schema)
+    reader = spark.read.schema(schema).format(last["format"]).options(**last["options"])
+    return reader.load(sink).where(F.col(BATCH) <= last["number"])
