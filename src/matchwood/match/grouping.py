@@ -23,7 +23,7 @@ def grouped(
     """
     bounds = np.zeros(events + 1, np.int64)
     for numbers, _ in pairs:
-        bounds[1:] += np.bincount(numbers, minlength=events)
+        _count(numbers, bounds)
     np.cumsum(bounds, out=bounds)
     into = np.empty(bounds[-1], np.int32 if values is None else values.dtype)
     after = bounds[:-1].copy()
@@ -33,6 +33,12 @@ def grouped(
         else:
             _scatter_values(numbers, places, values, after, into)
     return bounds, into
+
+
+@compiled
+def _count(numbers: Ints, bounds: Longs) -> None:
+    for number in numbers:
+        bounds[number + 1] += 1
 
 
 @compiled

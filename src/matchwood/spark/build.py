@@ -130,22 +130,25 @@ def _reject_rows(rejected: list[Rejected], shard: int) -> Iterator[Any]:
 
 
 def _facts(matcher: Any, path: Path, rejected: int) -> dict[str, Any]:
+    from matchwood.index.build import no_collection
     from matchwood.spark.canonical import canonical_texts
 
     ids: list[Any] = []
     texts: list[str] = []
     families: dict[str, set[str]] = {}
-    for part in matcher._snapshot.parts:
-        ids += part.details.ids.tolist()
-        texts += canonical_texts(list(part.details.rules))
-        _add_attributes(part.segment, families)
+    with no_collection():
+        for part in matcher._snapshot.parts:
+            ids += part.details.ids.tolist()
+            texts += canonical_texts(list(part.details.rules))
+            _add_attributes(part.segment, families)
+        buckets = bucket_hashes(zip(ids, texts, strict=True))
     return {
         "rules": len(ids),
         "rejected": rejected,
         "bytes": path.stat().st_size,
         "sha256": pieces.sha256_of(path),
         "attributes": {name: sorted(found) for name, found in families.items()},
-        "buckets": bucket_hashes(zip(ids, texts, strict=True)),
+        "buckets": buckets,
     }
 
 

@@ -119,7 +119,8 @@ def _schema(
     if output == ROWS:
         fields.append(StructField("rule_id", kind))
     else:
-        fields.append(StructField("rule_ids", ArrayType(kind)))
+        # Spark copies a third faster what it need not test for null
+        fields.append(StructField("rule_ids", ArrayType(kind, containsNull=False)))
     if rejects:
         fields.append(StructField("reason", StringType()))
     return StructType(fields)

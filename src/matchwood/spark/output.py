@@ -14,7 +14,7 @@ from matchwood.match.grouping import grouped
 from matchwood.spark.worker import ROWS, Pairs, Plan
 
 MOST_ROWS = 1 << 16
-MOST_BYTES = 16 << 20  # of a batch, unless one row alone has more
+MOST_BYTES = 4 << 20  # of a batch, unless one row alone has more: larger ones are slower
 
 
 class Writer:
