@@ -76,11 +76,13 @@ def test_every_key(tmp_path):
         name = "night"
         mode = "stream"
         layout = "sharded"
-        profile = true
         tags = ["eu"]
         limit = 10
+        schema = "schema.toml"
+        report = "report"
         checkpoint = "checkpoint"
         trigger = "1 minute"
+        poll = 60
         [spark]
         spark.sql.shuffle.partitions = 8
         "spark.ui.enabled" = false
@@ -89,7 +91,7 @@ def test_every_key(tmp_path):
     assert pipeline.rules.options["fetchsize"] == "1000"
     assert pipeline.events.options == {"subscribe": "visits", "failOnDataLoss": "false"}
     assert pipeline.matches.partition_by == ("day",)
-    assert (pipeline.job.limit, pipeline.job.profile, pipeline.job.tags) == (10, True, ("eu",))
+    assert (pipeline.job.limit, pipeline.job.poll, pipeline.job.tags) == (10, 60, ("eu",))
     assert pipeline.spark == {"spark.sql.shuffle.partitions": "8", "spark.ui.enabled": "false"}
 
 

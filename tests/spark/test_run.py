@@ -18,6 +18,7 @@ pytest.importorskip("pyspark")
 from matchwood.spark import job as job_folder
 from matchwood.spark.pipeline import PipelineError
 from matchwood.spark.run import RunError, run
+from matchwood.spark.stream import read_matches
 
 pytestmark = pytest.mark.spark
 
@@ -255,6 +256,46 @@ def test_a_stage_that_fails_is_named(spark, form):
     with pytest.raises(RunError, match=r"the stage 'match' failed: .*100.* is not true") as error:
         run(form, spark)
     assert error.value.stage == "match"
+
+
+def stream_form(form, tmp_path):
+    form["events"] |= {"schema": SCHEMA, "options": {"maxFilesPerTrigger": 1}}
+    form["job"] |= {"mode": "stream", "checkpoint": f"{tmp_path}/state", "trigger": "availableNow"}
+    return form
+
+
+@pytest.mark.parametrize("output", ["rows", "array"])
+def test_a_stream(spark, form, tmp_path, data, output):
+    form = stream_form(form, tmp_path)
+    form["matches"]["output"] = output
+    if output == "array":
+        del form["rejects"]
+    first = run(form, spark)
+    counts = first.counts
+    assert (first.rules, first.rules_rejected) == (len(RULES), len(BAD_RULES))
+    assert (counts.events, counts.matches) == (200, len(EXPECTED))
+    assert dict(counts.top_rules) == Counter(rule for _, rule in EXPECTED)
+    found = read_matches(spark, f"{tmp_path}/matches")
+    if output == "array":
+        found = found.selectExpr("key", "explode(rule_ids) as rule_id")
+        assert sum(bar.count for bar in counts.matches_an_event) == 200
+    assert sorted((row.key, row.rule_id) for row in found.collect()) == sorted(EXPECTED)
+    again = run(form, spark)  # there is nothing new
+    assert (again.rules, again.counts.events, again.counts.matches) == (len(RULES), 0, 0)
+    assert (tmp_path / "matches-report" / "page.html").exists()
+
+
+def test_what_a_stream_cannot_do_is_refused(spark, form, tmp_path):
+    form = stream_form(form, tmp_path)
+    form["rules"]["where"] = "id in ('broken', 'odd')"
+    with pytest.raises(PipelineError, match=r"rules: \[rules\]: all 2 rules were rejected"):
+        run(form, spark)
+    form["events"] = {"query": "select 1 as key", "keep": ["key"]}
+    with pytest.raises(PipelineError, match=r"job: \[events\] is a table: expected a stream"):
+        run(form, spark)
+    form["job"]["profile"] = True
+    with pytest.raises(PipelineError, match=r"job\.profile: 'profile' is for mode = 'batch'"):
+        run(form, spark)
 
 
 def without_connect():

@@ -101,6 +101,7 @@ class Job:
     report: str | None = None
     checkpoint: str | None = None
     trigger: str | None = None
+    poll: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -325,9 +326,12 @@ def check(pipeline: Pipeline) -> None:
         raise pipeline.error(f"limit is at least 1, found {job.limit}", "job", "limit")
     if job.mode == "stream" and job.checkpoint is None:
         raise pipeline.error("a stream needs 'checkpoint', a folder of its own", "job")
-    for key in ("checkpoint", "trigger"):
+    for key in ("checkpoint", "trigger", "poll"):
         if job.mode == "batch" and getattr(job, key) is not None:
             raise pipeline.error(f"{key!r} is for mode = 'stream'", "job", key)
+    for section, key in (("rules", "save"), ("job", "profile")):
+        if job.mode == "stream" and getattr(getattr(pipeline, section), key):
+            raise pipeline.error(f"{key!r} is for mode = 'batch'", section, key)
 
 
 def _check_source(pipeline: Pipeline, name: str, source: Source) -> None:

@@ -29,6 +29,7 @@ from matchwood.spark.page import page
 from matchwood.spark.pipeline import Pipeline, PipelineError
 from matchwood.spark.profile import profile
 from matchwood.spark.rules import CompiledRules, StoredRulesError, load
+from matchwood.spark.run_stream import Stream
 from matchwood.spark.session import is_connect, local_session
 from matchwood.spark.storage import (
     CORRUPT,
@@ -129,8 +130,13 @@ class _Run:
         summary = Summary(job.name, job.mode, started)
         with self.stage("open"):
             inputs = self.open()
-        if job.mode == "stream":
-            raise self.pipeline.error("streams cannot be run yet", "job", "mode")
+        work = self.stream if job.mode == "stream" else self.batch
+        summary = work(inputs, summary)
+        with self.stage("report"):
+            self.said = self.report(replace(summary, stages=dict(self.stages)))
+        return replace(summary, stages=dict(self.stages))
+
+    def batch(self, inputs: _Inputs, summary: Summary) -> Summary:
         with self.stage("compile"):
             compiled = self.compiled(inputs)
             self.said = f"{compiled.rules:,} rules, {compiled.rejected_count:,} rejected"
@@ -145,10 +151,29 @@ class _Run:
             with self.stage("rejected rules"):
                 write(compiled.rejected, self.pipeline.rejected_rules)
                 self.said = f"to {where(self.pipeline.rejected_rules)}"
-        summary = self.matched(inputs.events, compiled, summary)
-        with self.stage("report"):
-            self.said = self.report(replace(summary, stages=dict(self.stages)))
-        return replace(summary, stages=dict(self.stages))
+        return self.matched(inputs.events, compiled, summary)
+
+    def stream(self, inputs: _Inputs, summary: Summary) -> Summary:
+        stream = Stream(self.pipeline, self.spark)
+        with self.stage("start"):
+            stream.start(inputs.events, inputs.schema)
+            note = stream.note()
+            self.said = f"{note['rules']:,} rules, {note['rejected']:,} rejected"
+        with self.stage("match"):
+            stream.wait()
+            self.said = f"{stream.batches:,} micro-batches to {where(self.pipeline.matches)}"
+        with self.stage("count"):
+            note = stream.note()  # rules may have changed meanwhile
+            counts, warnings = stream.counts(note["rules"])
+            self.said = f"{counts.events:,} events, {counts.matches:,} matches"
+        return replace(
+            summary,
+            rules=note["rules"],
+            rules_rejected=note["rejected"],
+            rules_version=note["version"],
+            warnings=warnings,
+            counts=counts,
+        )
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -193,8 +218,9 @@ class _Run:
             "rejects": (*keep, REASON, UNREADABLE),
             "rejected_rules": REJECTED_RULES,
         }
+        again = pipeline.job.mode == "stream"  # goes on with what it wrote before
         for name, names in columns.items():
-            check_sink(self.spark, pipeline, name, names)
+            check_sink(self.spark, pipeline, name, names, again)
 
     def schema(self) -> Schema | None:
         path = self.pipeline.job.schema

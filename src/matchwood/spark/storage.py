@@ -111,8 +111,13 @@ def text_of_binary(events: DataFrame, attributes: str | None) -> DataFrame:
     return events.withColumn(attributes, column(attributes).cast("string"))
 
 
-def check_sink(spark: SparkSession, pipeline: Pipeline, name: str, columns: Iterable[str]) -> None:
-    """What would stop the sink of a section at the end of the work is said at its beginning."""
+def check_sink(
+    spark: SparkSession, pipeline: Pipeline, name: str, columns: Iterable[str], again: bool
+) -> None:
+    """What would stop the sink of a section at the end of the work is said at its beginning.
+
+    `again` says that what is there already is no hindrance, whatever the mode.
+    """
     sink: Sink | None = getattr(pipeline, name)
     if sink is None:
         return
@@ -125,20 +130,23 @@ def check_sink(spark: SparkSession, pipeline: Pipeline, name: str, columns: Iter
     if sink.format is not None and not _knows(spark, sink.format):
         message = f"[{name}]: Spark has not been given the format {sink.format!r}"
         raise pipeline.error(message, name, "format")
+    refuses = sink.mode == "error" and not again
     if sink.table is not None:
-        _check_table(spark, pipeline, name, sink)
-    elif sink.path is not None and sink.mode == "error" and _exists(spark, sink.path):
+        _check_table(spark, pipeline, name, sink, refuses)
+    elif sink.path is not None and refuses and _exists(spark, sink.path):
         message = f"[{name}]: {sink.path} is there already; mode = 'append' or 'overwrite'?"
         raise pipeline.error(message, name, "path")
 
 
-def _check_table(spark: SparkSession, pipeline: Pipeline, name: str, sink: Sink) -> None:
+def _check_table(
+    spark: SparkSession, pipeline: Pipeline, name: str, sink: Sink, refuses: bool
+) -> None:
     assert sink.table is not None
     database = sink.table.rpartition(".")[0]
     if database and not spark.catalog.databaseExists(database):
         message = f"[{name}]: there is no database {database!r} for {sink.table!r}"
         raise pipeline.error(message, name, "table")
-    if sink.mode == "error" and spark.catalog.tableExists(sink.table):
+    if refuses and spark.catalog.tableExists(sink.table):
         message = f"[{name}]: {sink.table} is there already; mode = 'append' or 'overwrite'?"
         raise pipeline.error(message, name, "table")
 

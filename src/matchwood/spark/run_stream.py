@@ -1,0 +1,133 @@
+"""A pipeline whose events are a stream: started, waited for, and counted by what it wrote."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from matchwood.schema import Schema
+from matchwood.spark.pipeline import Pipeline, Sink, format_of
+from matchwood.spark.stream import match_stream
+from matchwood.spark.stream_log import Note, Register
+from matchwood.spark.stream_rules import UnusableRules
+from matchwood.spark.stream_sink import BATCH, FILES, MARKS, read_matches
+from matchwood.spark.summary import Counts, count_events, count_rules
+
+LOOK = 5  # seconds between looks at how far a stream is
+NOT_COUNTED = "matches are counted only in folders of files, as this sink is not"
+
+
+class Stream:
+    """One start of a stream, from the micro-batch where the last one ended."""
+
+    def __init__(self, pipeline: Pipeline, spark: SparkSession) -> None:
+        self._pipeline = pipeline
+        self._spark = spark
+        self._read: dict[int, int] = {}  # events by micro-batch
+        self._before = {name: self._last(name) for name in ("matches", "rejects")}
+        self.query: Any = None
+
+    def start(self, events: DataFrame, schema: Schema | None) -> None:
+        pipeline = self._pipeline
+        job = pipeline.job
+        if not events.isStreaming:
+            raise pipeline.error("[events] is a table: expected a stream, or mode = 'batch'", "job")
+        assert job.checkpoint is not None
+        try:
+            self.query = match_stream(
+                events,
+                pipeline.rules,
+                checkpoint=job.checkpoint,
+                sink=pipeline.matches,
+                keep=pipeline.events.keep,
+                attributes=pipeline.events.attributes,
+                output=pipeline.matches.output,
+                tags=job.tags or None,
+                limit=job.limit,
+                layout=None if job.layout == "auto" else job.layout,
+                rejects=pipeline.rejects,
+                rejected_rules=pipeline.rejected_rules,
+                schema=schema,
+                poll=job.poll or 0,
+                trigger=job.trigger,
+                name=job.name,
+            )
+        except UnusableRules as error:
+            raise pipeline.error(f"[rules]: {error}", "rules") from error
+        except ValueError as error:
+            raise pipeline.error(f"[matches]: {error}", "matches") from error
+
+    def wait(self) -> None:
+        """Until all is done, or the query is stopped, as a person at the keyboard may do."""
+        try:
+            while not self.query.awaitTermination(LOOK):
+                self._look()
+        except KeyboardInterrupt:
+            self.query.stop()
+        self._look()
+
+    def _look(self) -> None:
+        for progress in self.query.recentProgress:
+            # Through Connect, only the sources have a number.
+            rows = sum(source["numInputRows"] for source in progress["sources"])
+            self._read[progress["batchId"]] = rows
+
+    @property
+    def batches(self) -> int:
+        return sum(1 for rows in self._read.values() if rows)
+
+    def note(self) -> Note:
+        """What the checkpoint says of the rules: how many, and of what version."""
+        newest = Register(f"{_folder(self._pipeline)}/matchwood/versions").newest(self._spark)
+        return newest or {"version": "", "rules": 0, "rejected": 0}
+
+    def counts(self, rules: int) -> tuple[Counts, tuple[str, ...]]:
+        """The figures of this start, and what could not be counted."""
+        rejected = self._rows("rejects")
+        counts = Counts(
+            events=sum(self._read.values()),
+            events_rejected=0 if rejected is None else rejected.count(),
+        )
+        written = self._rows("matches")
+        if written is None:
+            return counts, (NOT_COUNTED,)
+        if self._pipeline.matches.output == "array":
+            found = count_events(written, F.size("rule_ids"), F.lit(False))
+            counts = replace(
+                counts,
+                events_matched=found.events_matched,
+                matches=found.matches,
+                matches_an_event=found.matches_an_event,
+            )
+            written = written.select(F.explode("rule_ids").alias("rule_id"))
+        counts = count_rules(counts, written, rules)
+        return replace(counts, matches=counts.matches or written.count()), ()
+
+    def _rows(self, name: str) -> DataFrame | None:
+        """What this start wrote to a folder; None where the sink is none."""
+        sink: Sink | None = getattr(self._pipeline, name)
+        if not _is_folder(sink) or self._last(name) < 0:
+            return None
+        assert sink is not None
+        assert sink.path is not None
+        return read_matches(self._spark, sink.path).where(F.col(BATCH) > self._before[name])
+
+    def _last(self, name: str) -> int:
+        """The last micro-batch that is in a folder."""
+        sink: Sink | None = getattr(self._pipeline, name)
+        if not _is_folder(sink):
+            return -1
+        assert sink is not None
+        newest = Register(f"{str(sink.path).rstrip('/')}/{MARKS}").newest(self._spark)
+        return -1 if newest is None else int(newest["number"])
+
+
+def _folder(pipeline: Pipeline) -> str:
+    return str(pipeline.job.checkpoint).rstrip("/")
+
+
+def _is_folder(sink: Sink | None) -> bool:
+    return sink is not None and sink.path is not None and (format_of(sink) or FILES[0]) in FILES
