@@ -1,7 +1,6 @@
 """The examples run, show what they say they show, and keep nobody waiting."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,19 +8,19 @@ from time import monotonic
 
 import pytest
 
+from plain_environment import without_connect
+
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 SECONDS = 10
 
 
 def example(name: str, *arguments: str, timeout: int = 60) -> subprocess.CompletedProcess[str]:
-    # A Connect session of this process leaves its address behind, for those that it starts.
-    left = ("SPARK_REMOTE", "SPARK_LOCAL_REMOTE", "SPARK_CONNECT_MODE_ENABLED")
     return subprocess.run(
         [sys.executable, str(EXAMPLES / name), *arguments],
         capture_output=True,
         encoding="utf-8",
         timeout=timeout,
-        env={name: value for name, value in os.environ.items() if name not in left},
+        env=without_connect(),
     )
 
 

@@ -22,6 +22,7 @@ import pytest
 
 import matchwood
 from markdown_blocks import Block, blocks_of
+from plain_environment import without_connect
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
@@ -29,11 +30,13 @@ PACKAGE = Path(matchwood.__file__).parent
 SHELL_LANGUAGES = {"console", "sh", "bash", "shell"}
 # Commands beside matchwood itself that a transcript may show.
 SHOWING = ("cat ", "echo ", "printf ", "head ", "wc ")
+# What a page runs if it needs Spark.
+SPARK = r"\bpyspark\b|\bmatchwood[. ]spark\b|\$ matchwood (run|generate)\b"
 
 
 def needs_spark(page: Path) -> bool:
     run = [block.text for block in blocks_of(page) if not block.no_run and block.file is None]
-    return any(re.search(r"\bpyspark\b|\bmatchwood[. ]spark\b", text) for text in run)
+    return any(re.search(SPARK, text) for text in run)
 
 
 @pytest.mark.parametrize(
@@ -131,7 +134,7 @@ def plain_environment() -> dict[str, str]:
     """As for a person at a terminal of 80 columns, without colour."""
     environment = {
         name: value
-        for name, value in os.environ.items()
+        for name, value in without_connect().items()
         if name not in ("FORCE_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "CLICOLOR_FORCE")
     }
     scripts = Path(sys.executable).parent  # where the console script is installed

@@ -1,12 +1,13 @@
 """run and generate: what they refuse before Spark is started, and both of them on Spark."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from plain_environment import without_connect
 
 PIPELINE = """\
 [rules]
@@ -69,14 +70,13 @@ spark.stop()
 
 def commands(folder: Path, *given: tuple[str, ...]) -> list[tuple[int, str, str]]:
     """Commands in a process of their own: exit code, output and errors of each."""
-    left = ("SPARK_REMOTE", "SPARK_LOCAL_REMOTE", "SPARK_CONNECT_MODE_ENABLED")
     done = subprocess.run(
         [sys.executable, "-c", COMMANDS, json.dumps(given)],
         cwd=folder,
         capture_output=True,
         encoding="utf-8",
         timeout=300,
-        env={name: value for name, value in os.environ.items() if name not in left},
+        env=without_connect(),
     )
     assert done.returncode == 0, done.stderr[-3000:]
     return [tuple(json.loads(line)) for line in done.stdout.splitlines()]

@@ -1,7 +1,6 @@
 """A pipeline from its file to its tables: right matches and figures, nothing dropped in silence."""
 
 import json
-import os
 import subprocess
 import sys
 from collections import Counter
@@ -12,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from matchwood.language import evaluate, parse
+from plain_environment import without_connect
 
 pytest.importorskip("pyspark")
 
@@ -296,12 +296,6 @@ def test_what_a_stream_cannot_do_is_refused(spark, form, tmp_path):
     form["job"]["profile"] = True
     with pytest.raises(PipelineError, match=r"job\.profile: 'profile' is for mode = 'batch'"):
         run(form, spark)
-
-
-def without_connect():
-    """A Connect session of this process leaves its address behind, for those that it starts."""
-    left = ("SPARK_REMOTE", "SPARK_LOCAL_REMOTE", "SPARK_CONNECT_MODE_ENABLED")
-    return {name: value for name, value in os.environ.items() if name not in left}
 
 
 @pytest.mark.slow
