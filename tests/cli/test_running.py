@@ -89,7 +89,9 @@ def test_generate_and_run(tmp_path: Path) -> None:
     (tmp_path / "events.csv").write_text("key,age\n1,20\n2,x\n")
     (tmp_path / "small.toml").write_text(PIPELINE)
     failing = PIPELINE.replace("matches.json", "others.json")
-    failing = failing.replace("keep =", 'select = ["key", "1 / (key - 1) as age"]\nkeep =')
+    failing = failing.replace(
+        "keep =", 'select = ["key", "assert_true(key < 1) is null as age"]\nkeep ='
+    )
     (tmp_path / "failing.toml").write_text(failing)
     sizes = ("--rules", "300", "--events", "200", "--seed", "5")
     made, ran, strict, again, failed = commands(
@@ -113,4 +115,5 @@ def test_generate_and_run(tmp_path: Path) -> None:
     assert again[0] == 2
     assert "small.toml:9: [matches]: matches.json is there already" in again[2]
     assert failed[0] == 3
-    assert "matchwood: the stage 'match' failed: Division by zero" in failed[2]
+    assert "matchwood: the stage 'match' failed: " in failed[2]
+    assert failed[2].endswith("'(key < 1)' is not true!\n")

@@ -7,7 +7,7 @@ from html import escape
 
 from matchwood.spark.summary import Bar, Summary
 
-WIDTH, ROW, LEFT, RIGHT = 560, 22, 110, 80  # pixels: of a plot, a bar, and beside the bars
+WIDTH, ROW, LEFT, RIGHT = 600, 22, 150, 80  # pixels: of a plot, a bar, and beside the bars
 
 STYLE = """
 :root { color-scheme: light dark; --bar: #3b6ea5; --soft: #8885; }
