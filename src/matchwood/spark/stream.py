@@ -108,7 +108,8 @@ def _check(keep: Sequence[str], checkpoint: str, *sinks: object) -> None:
     for one in keep:
         if one.lower() in (BATCH, REASON, UNREADABLE, CORRUPT):
             raise ValueError(f"keep: {one!r} is the name of a column that is added; rename yours")
-    folders = [path.rstrip("/") for path in (checkpoint, *sinks) if isinstance(path, str)]
+    paths = [sink if isinstance(sink, str) else getattr(sink, "path", None) for sink in sinks]
+    folders = [path.rstrip("/") for path in (checkpoint, *paths) if path is not None]
     if len(set(folders)) < len(folders):
         raise ValueError("checkpoint, sink and rejects need a folder each")
 
