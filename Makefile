@@ -11,9 +11,13 @@ EXTRAS := dev,spark,service,bench
 BUILD_TOOLS := hatchling editables
 JOBS ?= 2
 BENCHES := $(addprefix matchwood.bench.,parser engine scaling strings ranges few updates files)
+SPARK35 := .venv-spark35
+# What the tests of Spark import, beside matchwood itself.
+SPARK35_TOOLS := duckdb hypothesis polars psutil pytest
 
 # Named after what was installed: as long as these files say the same, nothing is installed again.
 STAMP := $(VENV)/installed-$(shell cat pyproject.toml constraints.txt | sha256sum | cut -c1-16)
+SPARK35_STAMP := $(SPARK35)/installed-$(shell cat pyproject.toml constraints*.txt | sha256sum | cut -c1-16)
 
 # Before anything that starts Spark: its Java, and the Python of its workers.
 export PYSPARK_PYTHON := $(CURDIR)/$(PYTHON_BIN)
@@ -21,7 +25,7 @@ USE_JAVA := JAVA_HOME="$$(scripts/java-home.sh)"; export JAVA_HOME
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "make %-13s %s\n", $$1, $$2}' Makefile
 
 .PHONY: demo
 demo: $(STAMP) ## show matchwood at its main job
@@ -30,6 +34,11 @@ demo: $(STAMP) ## show matchwood at its main job
 .PHONY: test
 test: lint ## everything that must pass: lint, strict types, the whole test suite
 	@$(USE_JAVA); $(PYTHON_BIN) -m pytest -n $(JOBS) --dist loadgroup
+
+.PHONY: test-spark35
+test-spark35: $(SPARK35_STAMP) ## the tests of Spark on 3.5, which managed platforms still ship
+	@# PySpark 3.5 warns of itself: sockets left open, modules that Python has dropped.
+	@$(USE_JAVA); PYSPARK_PYTHON=$(CURDIR)/$(SPARK35)/bin/python $(SPARK35)/bin/python -m pytest -W ignore tests/spark
 
 .PHONY: quick
 quick: $(STAMP) ## the tests that take under a minute together, without Spark
@@ -56,7 +65,7 @@ constraints: ## renew constraints.txt: the newest versions that install together
 
 .PHONY: clean
 clean: ## remove all that the other targets made
-	@rm -rf $(VENV) site dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis spark-warehouse metastore_db derby.log
+	@rm -rf $(VENV) $(SPARK35) site dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis spark-warehouse metastore_db derby.log
 	@find src tests examples scripts -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 $(STAMP):
@@ -66,4 +75,17 @@ $(STAMP):
 	@$(PYTHON_BIN) -m pip install --quiet --disable-pip-version-check -c constraints.txt \
 		--no-build-isolation -e '.[$(EXTRAS)]'
 	@rm -f $(VENV)/installed-*
+	@touch $@
+
+$(SPARK35_STAMP):
+	@scripts/venv.sh $(SPARK35)
+	@echo "installing matchwood with PySpark 3.5 into $(SPARK35): a minute or two, this once"
+	@grep -vi -f <(sed -n 's/\(.*==\).*/^\1/p' constraints-spark35.txt) constraints.txt \
+		| cat - constraints-spark35.txt >$(SPARK35)/constraints.txt
+	@# PySpark 3.5 has no wheel and is built by tools of its own, so before the rest.
+	@$(SPARK35)/bin/python -m pip install --quiet --disable-pip-version-check -c $(SPARK35)/constraints.txt \
+		$(BUILD_TOOLS) pyspark $(SPARK35_TOOLS)
+	@$(SPARK35)/bin/python -m pip install --quiet --disable-pip-version-check -c $(SPARK35)/constraints.txt \
+		--no-build-isolation -e '.[spark]'
+	@rm -f $(SPARK35)/installed-*
 	@touch $@

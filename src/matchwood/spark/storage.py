@@ -26,8 +26,9 @@ _NO_FORMAT = re.compile("Failed to find (the )?data source", re.IGNORECASE)
 def reason(error: BaseException) -> str:
     """The sentence in what Spark says of an error, without Java's stack."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    # An error of a task ends with the Python error of its worker, or is Java's.
+    # An error of a task ends with the Python error of its worker, or with the cause in Java.
     told = next((line for line in lines if _CONDITION.search(line)), None)
+    lines = [line.removeprefix("Caused by: ") for line in lines]
     raised = [line for line in lines if re.match(r"[\w.]*(Error|Exception): ", line)]
     if told is None:
         told = raised[-1] if raised else (lines or [type(error).__name__])[0]
