@@ -1,4 +1,4 @@
-"""spark-submit …/matchwood/spark/job/__main__.py pipeline.toml, or python -m matchwood.spark.job."""
+"""spark-submit …/spark/job/__main__.py pipeline.toml, or python -m matchwood.spark.job."""
 
 import sys
 
