@@ -4,6 +4,7 @@ A process has one kind at a time. A test that is only for one says so:
 `@pytest.mark.parametrize("spark", ["classic"], indirect=True)`.
 """
 
+import os
 import warnings
 
 import pytest
@@ -39,9 +40,25 @@ def session(kind, warehouse):
         builder = builder.master("local[2]")
     for name, value in SETTINGS.items():
         builder = builder.config(name, value)
+    builder = builder.config("spark.sql.warehouse.dir", str(warehouse))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the server has its settings already
-        return builder.config("spark.sql.warehouse.dir", str(warehouse)).getOrCreate()
+        return free_port(builder) if kind == "connect" else builder.getOrCreate()
+
+
+def free_port(builder):
+    """A Connect server on any port that is free: others may test on this machine too.
+
+    Python's side takes that from a variable, which the JVM, already there, does not see.
+    """
+    from pyspark import SparkConf, SparkContext
+
+    SparkContext._ensure_initialized(conf=SparkConf().setAll(list(SETTINGS.items())))
+    os.environ["SPARK_TESTING"] = "1"
+    try:
+        return builder.getOrCreate()
+    finally:
+        del os.environ["SPARK_TESTING"]
 
 
 @pytest.fixture(scope="session", params=["classic", "connect"])

@@ -247,3 +247,14 @@ def test_two_spellings_are_refused(spark, compiled):
     events = spark.createDataFrame([(({"b": 1}), 2)], "a struct<b: int>, `a.b` int")
     with pytest.raises(ValueError, match="spell it two ways"):
         match_events(events, compiled, keep=[])
+
+
+def test_a_variant_among_columns_is_refused(spark, compiled):
+    from pyspark.sql import functions as F
+
+    if not hasattr(F, "parse_json"):
+        pytest.skip("variants came with Spark 4")
+    events = spark.range(1).select(F.parse_json(F.lit("{}")).alias("city"), "id")
+    with pytest.raises(ValueError, match="'city' is a variant: name it by attributes="):
+        match_events(events, compiled, keep=["id"])
+    assert rejected_events(events, keep=["id"]).count() == 0

@@ -19,6 +19,7 @@ from pyspark.sql.types import (
     MapType,
     NumericType,
     StringType,
+    StructField,
     StructType,
 )
 
@@ -60,10 +61,26 @@ def prepare(
         if names.count(name) > 1:
             raise ValueError(f"the events have {names.count(name)} columns {name!r}")
     _refuse_two_spellings(events.schema)
-    chosen = [name for name in names if mentioned is None or provides(name, mentioned)]
+    chosen = [field.name for field in events.schema if _is_attribute(field, mentioned)]
     kept = [name for name in keep if name not in chosen]
     frame = events.select(*(column(name) for name in (*chosen, *kept)))
     return frame, Reading(COLUMNS, tuple(chosen), mentioned, tuple(keep))
+
+
+def _is_attribute(field: StructField, mentioned: Sequence[str] | None) -> bool:
+    """Whether a column goes to the workers: one that rules mention, or that can be looked at."""
+    kind = field.dataType
+    if mentioned is None:
+        nested = isinstance(kind, StructType | ArrayType | MapType)
+        return nested or family_of(kind) is not None
+    if not provides(field.name, mentioned):
+        return False
+    if kind.typeName() == "variant":
+        raise ValueError(
+            f"the column {field.name!r} is a variant: name it by attributes= if it holds the "
+            "event, or select what rules need of it as columns of their own"
+        )
+    return True
 
 
 def _held(

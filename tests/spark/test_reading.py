@@ -1,0 +1,143 @@
+"""What executors do with batches, without Spark: events of every form, and spools."""
+
+import json
+import subprocess
+import sys
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.random_rules import coded_rules, examples
+from matchwood import EventError, Matcher
+from matchwood.language import evaluate
+from matchwood.language.events import Event
+
+pytest.importorskip("pyspark")
+
+from matchwood.spark.attributes import JSON, MAP, Reading
+from matchwood.spark.output import MOST_ROWS, _cuts
+from matchwood.spark.reading import read_events
+from matchwood.spark.sharded import Spool
+from matchwood.spark.worker import gathered
+
+scalars = st.sampled_from(
+    [None, True, False, 0, 1, -1, 1.5, 0.1, 2**53 + 1, 2**70, "a", "É", "", "2026-01-31", "\ud800"]
+)
+values = st.one_of(
+    scalars,
+    st.lists(scalars, max_size=3),
+    st.dictionaries(st.sampled_from(["d", "x.y"]), scalars, max_size=2),
+    st.lists(st.dictionaries(st.just("d"), scalars, max_size=1), max_size=2),
+)
+events = st.dictionaries(st.sampled_from(["a", "b", "c", "c.d", "größe"]), values, max_size=4)
+
+
+def reads(event):
+    try:
+        seen = Event(event)
+        for name in seen.raw:
+            seen[name]
+    except EventError:
+        return False
+    return True
+
+
+@examples(1)
+@given(st.lists(events, max_size=6), st.lists(coded_rules, min_size=1, max_size=4))
+def test_json_as_evaluate_reads_it(given_events, trees):
+    rules = dict(enumerate(trees))
+    matcher = Matcher(rules)
+    table = pa.table({"event": pa.array([json.dumps(one) for one in given_events], pa.string())})
+    reading = Reading(JSON, (), ("a", "b", "c.d", "größe"), ())
+    read = read_events(table, reading)
+    good = [number for number, one in enumerate(given_events) if reads(one)]
+    assert [row for row, _ in read.rejected] == [
+        number for number in range(len(given_events)) if number not in good
+    ]
+    rows = list(range(len(given_events))) if read.rows is None else read.rows.tolist()
+    assert rows == good
+    found = matcher.match_batch(read.events).to_pylist()
+    right = [
+        (place, rule_id)
+        for place, number in enumerate(good)
+        for rule_id, tree in rules.items()
+        if evaluate(tree, given_events[number]) is True
+    ]
+    assert sorted((row["event"], row["rule_id"]) for row in found) == right
+
+
+@pytest.mark.parametrize("value", [pa.int32(), pa.string(), pa.list_(pa.float64())])
+def test_maps_that_are_slices(value):
+    plain = {pa.int32(): [1, None, 3], pa.string(): ["x", "", None]}
+    held = plain.get(value, [[1.5, None], [], None])
+    maps = [[("a", held[0]), ("b", held[1])], None, [], [("b", held[2])], [("c", held[0])]]
+    array = pa.array(maps, pa.map_(pa.string(), value))
+    for low, high in ((0, 5), (1, 4), (2, 5), (1, 2)):
+        table = pa.table({"event": array.slice(low, high - low)})
+        read = read_events(table, Reading(MAP, (), ("a", "b", "never"), ()))
+        there = [row for row in range(high - low) if maps[low + row] is not None]
+        rows = list(range(high - low)) if read.rows is None else read.rows.tolist()
+        assert rows == there
+        assert [row for row, _ in read.rejected] == [1 - low] * (low <= 1 < high)
+        seen = read.events if isinstance(read.events, list) else read.events.to_pylist()
+        for event, row in zip(seen, there, strict=True):
+            wanted = {k: v for k, v in maps[low + row] if k != "c" and v is not None}
+            assert {k: v for k, v in event.items() if v is not None} == wanted
+
+
+def test_a_spool_goes_to_disk():
+    spool = Spool(memory=100)
+    things = [{"number": number} for number in range(50)]
+    for thing in things:
+        spool.put(thing, 10)
+    assert list(spool) == things
+    assert list(spool) == things
+    spool.put("more", 10)
+    assert list(spool) == [*things, "more"]
+    spool.close()
+
+
+def test_small_batches_are_put_together():
+    batches = [pa.record_batch({"a": [1] * 100}) for _ in range(100)]
+    sizes = [table.num_rows for table in gathered(iter(batches))]
+    assert sum(sizes) == 10_000
+    assert len(sizes) == 3
+
+
+@given(st.lists(st.integers(1, 10 << 20), max_size=30), st.integers(1, 3 * MOST_ROWS))
+def test_cuts(sizes, rows):
+    import numpy as np
+
+    for given_sizes in (np.array(sizes, np.int64), np.full(rows, 100)):
+        cuts = list(_cuts(given_sizes))
+        assert [low for low, _ in cuts] == [0, *(high for _, high in cuts[:-1])][: len(cuts)]
+        assert sum(high - low for low, high in cuts) == len(given_sizes)
+        for low, high in cuts:
+            assert 1 <= high - low <= MOST_ROWS
+            assert high - low == 1 or given_sizes[low:high].sum() <= 4 << 20
+
+
+def test_without_pyspark_the_extra_is_named():
+    code = """
+import sys
+sys.modules["pyspark"] = None
+import matchwood.spark
+try:
+    matchwood.spark.compile_rules
+except ImportError as error:
+    print(error)
+"""
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert "pip install 'matchwood[spark]'" in said.stdout
+
+
+def test_a_module_does_not_hide_its_function():
+    code = """
+import matchwood.spark.profile, matchwood.spark.run
+from matchwood.spark import profile, run
+print(profile.__class__.__name__, run.__class__.__name__)
+"""
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert said.stdout == "function function\n", said.stderr
