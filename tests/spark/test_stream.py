@@ -173,7 +173,7 @@ def test_compiled_rules_and_tables_that_change(spark, place):
     place.run(table)
     # The same checkpoint, with rules from elsewhere
     place.add(*PEOPLE[40:])
-    saved = str(place.folder / "saved")
+    saved = str(place.folder / "saved-rules")
     compile_rules(frame(FIRST), "name", "says", saved)
     place.run(saved)
     place.add({"key": 60, "age": 3, "city": "Bonn"})
@@ -320,6 +320,7 @@ def test_readers_see_complete_batches_only(spark, place):
 def test_what_is_wrong_is_said_at_the_start(spark, place, events):
     place.set_rules(FIRST)
     place.add(*PEOPLE[:20])
+    (place.folder / "empty").mkdir()
     with pytest.raises(ValueError, match="not a stream"):
         match_stream(events, place.rules, checkpoint="c", sink="s", keep=[])
     for more, told in [
@@ -327,6 +328,7 @@ def test_what_is_wrong_is_said_at_the_start(spark, place, events):
         ({"keep": ["key", "batch"]}, "is added"),
         ({"sink": place.checkpoint}, "a folder each"),
         ({"attributes": "age"}, "expected a map"),
+        ({"rules": str(place.folder / "empty")}, "do not tell their format"),
     ]:
         with pytest.raises(ValueError, match=told):
             place.run(**more)

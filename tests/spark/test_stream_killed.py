@@ -23,8 +23,9 @@ def run(kind, folder, point=""):
     mine = ("SPARK_REMOTE", "SPARK_LOCAL_REMOTE", "SPARK_CONNECT", "PYSPARK_REMOTE")
     environment = {name: it for name, it in os.environ.items() if not name.startswith(mine)}
     environment["JDK_JAVA_OPTIONS"] = "-XX:TieredStopAtLevel=1"  # it will not live long
-    if kind == "connect":
-        environment["SPARK_TESTING"] = "1"  # its server takes any port that is free
+    rest = Path(folder, "rest")  # whoever is killed does not clear up
+    rest.mkdir(exist_ok=True)
+    environment |= {"TMPDIR": str(rest), "SPARK_LOCAL_DIRS": str(rest)}
     process = subprocess.Popen(
         [sys.executable, str(PROCESS), kind, str(folder), point],
         stdout=subprocess.PIPE,

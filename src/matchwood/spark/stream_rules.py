@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 import uuid
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -17,6 +16,7 @@ from pathlib import PurePosixPath
 from time import monotonic
 from typing import Any
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -182,11 +182,18 @@ def source_of(spark: SparkSession, rules: str | Rules) -> Rules:
         if rules.path is not None and format_of(rules) is None:
             return replace(rules, format=_format_in(spark, _paths(rules)))
         return rules
-    if re.fullmatch(r"[\w`.-]+", rules) and spark.catalog.tableExists(rules):
+    if _is_table(spark, rules):
         return Rules(table=rules)
     if _files(spark, [f"{rules.rstrip('/')}/manifest"]):
         return Rules(compiled=rules)
     return Rules(path=rules, format=_format_in(spark, [rules]))
+
+
+def _is_table(spark: SparkSession, name: str) -> bool:
+    try:
+        return bool(spark.catalog.tableExists(name))
+    except AnalysisException:  # a path, which cannot be the name of a table
+        return False
 
 
 def frame_of(spark: SparkSession, source: Rules) -> DataFrame:
