@@ -295,6 +295,33 @@ def test_other_sinks_are_told_the_batch(spark, place):
 
 
 @CLASSIC
+def test_a_sink_that_fails_between_two(spark, place):
+    """Matches are complete, rejects are not: the next start does what is missing."""
+    place.set_rules(FIRST)
+    place.add(*PEOPLE[:20], '{"key":')
+    place.schema += ", _corrupt_record string"
+    full = True
+    rejected = []
+
+    def rejects(frame, batch):
+        if full:
+            raise OSError("the disk is full")
+        rejected.extend(frame.collect())
+
+    with pytest.raises(Exception, match="the disk is full"):
+        place.run(rejects=rejects)
+    rows = place.rows()
+    assert pairs(rows) == right(FIRST, PEOPLE[:20])
+    full = False
+    place.set_rules(SECOND)
+    place.add(*PEOPLE[20:])
+    place.run(rejects=rejects)
+    assert [row for row in place.rows() if row.batch == 0] == rows
+    assert pairs(place.rows()) == right(FIRST, PEOPLE[:20]) | right(SECOND, PEOPLE[20:])
+    assert [(row.unreadable, row.batch) for row in rejected] == [('{"key":', 0)]
+
+
+@CLASSIC
 def test_readers_see_complete_batches_only(spark, place):
     place.set_rules(FIRST)
     with pytest.raises(ValueError, match="no stream has written there"):
