@@ -10,7 +10,7 @@ EXTRAS := dev,spark,service,bench
 # Build tools are pinned like the rest, so the package is built with these and not in isolation.
 BUILD_TOOLS := hatchling editables
 JOBS ?= 2
-BENCHES := $(addprefix matchwood.bench.,parser engine scaling strings ranges few updates files)
+BENCHES := $(addprefix matchwood.bench.,parser engine scaling strings ranges few updates files spark spark_large)
 SPARK35 := .venv-spark35
 # What the tests of Spark import, beside matchwood itself.
 SPARK35_TOOLS := duckdb hypothesis polars psutil pytest
@@ -52,7 +52,7 @@ lint: $(STAMP) ## lint, format and strict types
 
 .PHONY: bench
 bench: $(STAMP) ## run the benchmarks: each prints a table and a JSON line
-	@for program in $(BENCHES); do $(PYTHON_BIN) -m $$program; done
+	@$(USE_JAVA); for program in $(BENCHES); do $(PYTHON_BIN) -m $$program; done
 
 .PHONY: docs
 docs: $(STAMP) ## build the documentation into site/

@@ -24,6 +24,11 @@ EXPECTED = {
     "parser": ("cold_rules_a_second", {"ABE-Gen", "without sharing"}),
     "ranges": ("match_batch_ms", {"sparse", "dense"}),
     "scaling": ("over_smallest", {"333", "1,000", "3,333", "10,000"}),
+    "spark": (
+        "events_a_second",
+        {"audiences", "ABE-Gen", "sharded, local[1]", "few rules", "boolean columns", "cross join"},
+    ),
+    "spark_large": ("peak_gib_all", {"generate", "compile", "match"}),
     "strings": ("candidates_an_event", {"match_batch"}),
     "updates": ("max_ms", {"match alone", "any update", "match meanwhile", "bulk update"}),
 }
@@ -46,7 +51,13 @@ def test_every_program_is_documented(program: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize(
+    "program",
+    [
+        pytest.param(program, marks=pytest.mark.spark) if program.startswith("spark") else program
+        for program in PROGRAMS
+    ],
+)
 def test_program(program: str) -> None:
     if program == "few":
         pytest.importorskip("rule_engine")
