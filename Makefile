@@ -35,6 +35,10 @@ demo: $(STAMP) ## show matchwood at its main job
 test: lint ## everything that must pass: lint, strict types, the whole test suite
 	@$(USE_JAVA); $(PYTHON_BIN) -m pytest -n $(JOBS) --dist loadgroup
 
+.PHONY: test-connect
+test-connect: $(STAMP) ## the tests of Spark, all of them through Spark Connect
+	@$(USE_JAVA); $(PYTHON_BIN) -m pytest tests/spark --connect -k connect
+
 .PHONY: test-spark35
 test-spark35: $(SPARK35_STAMP) ## the tests of Spark on 3.5, which managed platforms still ship
 	@# PySpark 3.5 warns of itself: sockets left open, modules that Python has dropped.

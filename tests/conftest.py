@@ -45,13 +45,28 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=40_000_000,
         help="pairs of a rule and an event to compare with the compiled Scan (default: 40,000,000)",
     )
+    parser.addoption(
+        "--connect",
+        action="store_true",
+        help="run all Spark tests through Spark Connect too (default: those of matching)",
+    )
+
+
+# Through Connect these say whether files, batches and streams travel; the others take minutes.
+THROUGH_CONNECT = {"test_match.py", "test_profile.py", "test_sql.py", "test_stream.py"}
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """All Spark tests go to one worker, and those of Connect to another: a session each."""
+    left_out = []
     for item in items:
         if item.get_closest_marker("spark"):
             params = getattr(getattr(item, "callspec", None), "params", {})
-            group = "connect" if params.get("spark") == "connect" else "spark"
-            item.add_marker(pytest.mark.xdist_group(group))
+            connect = params.get("spark") == "connect"
+            item.add_marker(pytest.mark.xdist_group("connect" if connect else "spark"))
+            if connect and item.path.name not in THROUGH_CONNECT:
+                left_out.append(item)
+    if left_out and not config.getoption("--connect"):
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
