@@ -141,7 +141,7 @@ def _through_storage(
 ) -> CompiledRules:
     """Executors write the pieces to the path, and the driver reads them there."""
     token = uuid.uuid4().hex[:12]
-    built.write.parquet(pieces_path(path, token))
+    built.write.options(**pieces.WRITING).parquet(pieces_path(path, token))
     table = spark.read.schema(pieces.SCHEMA).parquet(pieces_path(path, token))
     compiled = _gathered(table, rejected_frame(table, id_type), id_type, schema, folder)
     compiled.write_manifest(spark, path, token)
@@ -168,8 +168,7 @@ def _gathered(
     found = table.where(F.col("kind") == pieces.ABOUT).select("shard", "data").collect()
     facts: dict[int, Any] = {row.shard: json.loads(bytes(row.data)) for row in found}
     gathering = Gathering(folder)
-    segments = table.where(F.col("kind") == pieces.SEGMENT).select("shard", "number", "data")
-    gathering.take(segments.toLocalIterator())
+    gathering.take(table, {shard: about["bytes"] for shard, about in facts.items()})
     buckets = {int(k): v for about in facts.values() for k, v in about["buckets"].items()}
     version = version_of(buckets, id_type, schema)
     families: dict[str, set[str]] = {}

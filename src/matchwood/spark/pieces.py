@@ -8,11 +8,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import reduce
+from operator import or_
 from pathlib import Path
 from typing import Any, NamedTuple
 
-PIECE = 1 << 20  # bytes: Parquet's writer holds a hundred rows before it looks at their size
+PIECE = 1 << 20  # bytes
+TOGETHER = 32  # pieces that the driver takes at once: Java holds several copies of them
+# How Parquet's writer is told to keep little in memory, and so that readers can skip: groups of a
+# few pieces, and a look at their size after each, not after a hundred rows.
+WRITING = {
+    "parquet.block.size": str(8 * PIECE),
+    "parquet.page.size.row.check.min": "2",
+    "parquet.page.size.row.check.max": "8",
+}
 
 SCHEMA = (
     "kind string, shard int, number int, data binary, "
@@ -84,12 +94,44 @@ class Gathering:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def take(self, pieces: Iterator[Any]) -> None:
-        for piece in pieces:
-            path = self.path(piece.shard)
-            with path.open("r+b" if path.exists() else "w+b") as file:
-                file.seek(piece.number * PIECE)
-                file.write(piece.data)
+    def take(self, table: Any, sizes: Mapping[int, int]) -> None:
+        """Fetch the segments of these shards, by their bytes, from a table of pieces.
+
+        A few at a time: Java would hold a whole file of the table, whatever its size.
+        """
+        from pyspark.sql import functions as F
+
+        segments = table.where(F.col("kind") == SEGMENT).select("shard", "number", "data")
+        number = F.col("number")
+        for some in portions(sizes):
+            asked = [(F.col("shard") == s) & (number >= a) & (number < z) for s, a, z in some]
+            for piece in segments.where(reduce(or_, asked)).collect():
+                path = self.path(piece.shard)
+                with path.open("r+b" if path.exists() else "w+b") as file:
+                    file.seek(piece.number * PIECE)
+                    file.write(piece.data)
 
     def path(self, shard: int) -> Path:
         return self._folder / f"{shard}.gathered"
+
+
+def portions(sizes: Mapping[int, int]) -> Iterator[list[tuple[int, int, int]]]:
+    """Ranges of pieces (shard, first, end), as many together as are taken at once.
+
+    >>> list(portions({0: 3, 1: PIECE + 1, 2: 40 * PIECE}))
+    [[(0, 0, 1), (1, 0, 2), (2, 0, 29)], [(2, 29, 40)]]
+    """
+    held: list[tuple[int, int, int]] = []
+    free = TOGETHER
+    for shard, size in sizes.items():
+        first, end = 0, -(-size // PIECE)
+        while first < end:
+            high = min(end, first + free)
+            held.append((shard, first, high))
+            free -= high - first
+            first = high
+            if not free:
+                yield held
+                held, free = [], TOGETHER
+    if held:
+        yield held

@@ -102,7 +102,8 @@ class CompiledRules:
             numbers = spark.createDataFrame([(shard,) for shard in names], "shard int")
             sent = numbers.repartition(len(names)).mapInArrow(_sending(names), pieces.SCHEMA)
             rejected = sent.unionByName(rejected)
-        rejected.write.mode("overwrite").parquet(pieces_path(path, token))
+        writer = rejected.write.mode("overwrite").options(**pieces.WRITING)
+        writer.parquet(pieces_path(path, token))
         self.write_manifest(spark, path, token)
 
     def write_manifest(self, spark: SparkSession, path: str, token: str) -> None:
@@ -172,8 +173,7 @@ def load(spark: SparkSession, path: str) -> CompiledRules:
     table = spark.read.parquet(pieces_path(path, facts["token"]))
     folder = new_folder()
     gathering = Gathering(folder)
-    found = table.where(F.col("kind") == pieces.SEGMENT).select("shard", "number", "data")
-    gathering.take(found.toLocalIterator())
+    gathering.take(table, {shard: size for _, size, _, _, shard in facts["segments"]})
     segments = []
     for name, size, rules, sha256, shard in facts["segments"]:
         held = gathering.path(shard)
