@@ -130,7 +130,7 @@ class BatchMatcher:
         lists = np.array([(list_mask >= 0).any()], np.uint8)
         batch = Batch(
             row, self.row_of_code, rows, ranks, list_mask, masks.literals, masks.literal_at,
-            masks.true, masks.true, lists, codes.codes, place_of, sparse, there, order, below,
+            masks.true, lists, codes.codes, place_of, sparse, there, order, below,
             masks.positions, masks.few, masks.scratch,
         )  # fmt: skip
         literal_masks(self.tree, batch)

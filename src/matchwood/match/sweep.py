@@ -24,8 +24,6 @@ from matchwood.index.layout import (
     INLINE_SHIFT,
     IV_END,
     IV_START,
-    KIND,
-    LAZY,
     LOW_SHIFT,
     NEGATED_SHIFT,
     OPAQUE,
@@ -80,7 +78,6 @@ class Batch(NamedTuple):
     literals: NDArray[np.uint64]  # masks of literals, one a row
     literal_at: NDArray[np.int32]  # first word of the mask of each row, -1 where it is empty
     true: NDArray[np.uint64]  # of opaque atoms: where they are true
-    false: NDArray[np.uint64]  # of lazy atoms: where they are false
     any_lists: NDArray[np.uint8]  # one byte
     codes: NDArray[np.int32]  # codes[place[slot], event]
     place: NDArray[np.int32]
@@ -129,8 +126,6 @@ def _literal(ref, tree, bt):
     slot = row[SLOT]
     scratch = bt.scratch
     if row[OPAQUE] >= 0:
-        if row[KIND] == LAZY and ref & 1:
-            return copy(scratch, 0, bt.false, WORDS * np.int64(row[OPAQUE]))
         some = copy(scratch, 0, bt.true, WORDS * np.int64(row[OPAQUE]))
         if ref & 1 == 0:
             return some
