@@ -109,10 +109,13 @@ def test_time_is_linear(before, unit, after):
         count = (size - len((before + after).encode())) // len(unit.encode())
         return before + unit * count + after
 
-    large = seconds(text(MIB // 4))
-    if large > 0.1:
-        small = min(seconds(text(MIB // 32)) for _ in range(3))
-        assert large < 24 * small + 0.1  # 64 where time is quadratic
+    for _ in range(5):  # another process may have slowed one of the two down
+        large = seconds(text(MIB // 4))
+        small = min(seconds(text(MIB // 32)) for _ in range(3)) if large > 0.1 else large
+        if large < 24 * small + 0.1:  # 64 where time is quadratic
+            break
+    else:
+        pytest.fail(f"{large:.2f} s, and {small:.4f} s for an eighth of the text")
     assert large < 5
 
 
