@@ -71,6 +71,7 @@ def measure(matcher: Matcher, smallest: Matcher, events: list[Event]) -> Figures
         "smallest_beside_p50_ms": np.median(beside_times),
         "over_smallest": np.median(kernels) / np.median(beside_times),
         "kernel_ns_a_match": 1e6 * np.mean(kernels) / max(1.0, float(np.mean(found))),
+        "match_ns_a_match": 1e6 * np.mean(matches) / max(1.0, float(np.mean(found))),
     }
 
 
