@@ -43,6 +43,11 @@ class Algorithm(ABC):
     def __init__(self, rules: Rules = ()) -> None:
         self.build(dict(rules))
 
+    @classmethod
+    def supports(cls, rule: Node) -> bool:
+        """Whether a rule is within its scope; of others it raises `Unsupported`."""
+        return True
+
     @abstractmethod
     def build(self, rules: dict[Id, Rule]) -> None:
         """Take the rules that are known from the start; called once, first."""
