@@ -24,6 +24,7 @@ from matchwood.match.given import details_of, priority_of, tag_set, text_of
 from matchwood.match.parts import EMPTY, Columns, Details, Part, Pending, Snapshot, check_calls
 from matchwood.match.results import Matches, Near, Stats, nearest
 from matchwood.match.store import Id, Store
+from matchwood.schema import Schema
 
 Progress = Callable[[int, int], None]
 
@@ -44,9 +45,14 @@ class Matcher(Store, MutableMapping[Any, Any]):
         statistics: Statistics | None = None,
         operators: Mapping[str, Operator] | None = None,
         schema: Hierarchies | None = None,
+        enforce: bool = False,
         progress: Progress | None = None,
     ) -> None:
+        """`enforce` holds rules and events to the schema, which otherwise only answers `isa`."""
         Store.__init__(self, statistics, operators, schema)
+        if enforce and not isinstance(schema, Schema):
+            raise TypeError(f"there is a Schema to enforce, found {type(schema).__name__}")
+        self.enforced = schema if enforce and isinstance(schema, Schema) else None
         if rules is not None:
             self.update(rules, progress=progress)
 
@@ -175,18 +181,24 @@ class Matcher(Store, MutableMapping[Any, Any]):
 
     def _check_calls(self, tree: Node) -> None:
         check_calls(tree, self.operators, self.schema)
+        if self.enforced is not None:
+            self.enforced.admit(tree)
 
     def _unanswerable(
         self, opaque: Sequence[Node], given: Sequence[Details]
     ) -> list[tuple[Id, RuleError]]:
-        """The rules with calls that nothing could answer; they are looked for only if any is."""
-        try:
-            for node in opaque:
-                self._check_calls(node)
-        except RuleError:
-            pass
-        else:
-            return []
+        """The rules with calls that nothing could answer; they are looked for only if any is.
+
+        An enforced schema looks at every rule as it was written.
+        """
+        if self.enforced is None:
+            try:
+                for node in opaque:
+                    self._check_calls(node)
+            except RuleError:
+                pass
+            else:
+                return []
         bad = []
         for one in given:
             try:
@@ -229,6 +241,8 @@ class Matcher(Store, MutableMapping[Any, Any]):
         wanted = None if tags is None else tag_set(tags)
         found = Matches()
         seen: Mapping[str, object] | Event = event
+        if self.enforced is not None:
+            seen = self.enforced.admit_event(event)
         for part in snapshot.parts:
             ordinals, read = part.matcher.match(seen, part.keep(wanted))
             seen = read or seen
@@ -258,8 +272,10 @@ class Matcher(Store, MutableMapping[Any, Any]):
         Events are an Arrow table or batch, pandas, polars, anything that exports an Arrow stream,
         or an iterable of mappings.
         """
-        from matchwood.match.stream import match_table
+        from matchwood.match.stream import admitted, match_table
 
+        if self.enforced is not None:
+            events = admitted(events, key, self.enforced.admit_event)
         return match_table(self._snapshot, events, key, tags, limit, threads, self._truth)
 
     def match_batches(
@@ -272,8 +288,10 @@ class Matcher(Store, MutableMapping[Any, Any]):
         threads: int = 1,
     ) -> Iterator[Any]:
         """`match_batch` in slices: pyarrow RecordBatches, made as they are asked for."""
-        from matchwood.match.stream import match_slices
+        from matchwood.match.stream import admitted, match_slices
 
+        if self.enforced is not None:
+            events = admitted(events, key, self.enforced.admit_event)
         return match_slices(self._snapshot, events, key, tags, limit, threads, self._truth)
 
     def _truth(self, pending: Pending, seen: Event) -> bool:
@@ -314,11 +332,15 @@ class Matcher(Store, MutableMapping[Any, Any]):
             "statistics": self.statistics,
             "operators": self.operators,
             "schema": self.schema,
+            "enforce": self.enforced is not None,
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(  # type: ignore[misc]
-            statistics=state["statistics"], operators=state["operators"], schema=state["schema"]
+            statistics=state["statistics"],
+            operators=state["operators"],
+            schema=state["schema"],
+            enforce=state["enforce"],
         )
         for segment, details, dead in state["parts"]:
             self._restore(Part(segment, Columns.of(details), self._context()), dead)
@@ -340,18 +362,19 @@ class Matcher(Store, MutableMapping[Any, Any]):
         *,
         operators: Mapping[str, Operator] | None = None,
         schema: Hierarchies | None = None,
+        enforce: bool = False,
         check: bool = True,
     ) -> Matcher:
         """A matcher from a file that `save` wrote, memory-mapped.
 
         `check` looks for damage and for indices that lead out of bounds; without it the file is
-        trusted.
+        trusted. `enforce` holds events and new rules to the schema, not those in the file.
         """
-        matcher = cls(operators=operators, schema=schema)
+        matcher = cls(operators=operators, schema=schema, enforce=enforce)
         parts = []
         for part in stored.load(path, matcher._context(), check):
             for node in part.segment.opaque:
-                matcher._check_calls(node)
+                check_calls(node, matcher.operators, schema)
             parts.append(part.numbered(matcher._next))
             matcher._next += 1
         matcher._snapshot = Snapshot(tuple(part for part in parts if part.live), ())

@@ -14,7 +14,11 @@ from matchwood.tables import TableError
 
 SCHEMA = Schema.from_dict(
     {
-        "attributes": {"age": "number", "kind": {"hierarchy": "things"}},
+        "attributes": {
+            "age": "number",
+            "kind": {"hierarchy": "things"},
+            "size": {"values": ["s", "m", "l"], "order": "listed"},
+        },
         "hierarchies": {"things": {"dining table": "table"}},
     }
 )
@@ -210,12 +214,16 @@ def test_schema() -> None:
         "agee > 1",
         "age > '1'",
         "isa(kind, 'tabel')",
+        "size = 'xl'",
+        "size > 's'",
         schema=SCHEMA,
     )
     assert found(report) == [
         (2, "warning", "unknown-attribute"),
         (3, "warning", "family"),
         (4, "error", "hierarchy"),
+        (5, "error", "domain"),
+        (6, "error", "order"),
     ]
 
 

@@ -70,10 +70,10 @@ def test_check(rule: str, kinds: list[str]) -> None:
     ("form", "says"),
     [
         ([], "a schema: expected names with values, found list"),
-        ({"attribute": {}}, "expected attributes or hierarchies, found 'attribute'"),
+        ({"attribute": {}}, "a schema: expected domains or .* found 'attribute'"),
         ({"attributes": {"a": "int"}}, "attributes.a: expected one of number, string"),
         ({"attributes": {"a": {"hierarchy": "x"}}}, "no hierarchy 'x'"),
-        ({"attributes": {"a": {"tree": "x"}}}, "expected hierarchy, found 'tree'"),
+        ({"attributes": {"a": {"tree": "x"}}}, "expected minimum or maximum, found 'tree'"),
         ({"hierarchies": {"h": {"a": "b", "b": "c", "c": "a"}}}, "found a → b → c → a"),
         ({"hierarchies": {"h": {"a": "a"}}}, "found a → a"),
         ({"hierarchies": {"h": {"a": ["b", "c"]}}}, "'a' has 2 parents"),

@@ -191,6 +191,18 @@ def test_hierarchies(spark, tmp_path):
         assert [row["kind"] for row in found] == ["dining table"]
 
 
+def test_rules_are_held_to_a_schema(spark):
+    schema = Schema.from_dict({"attributes": {"kind": {"values": ["lamp", "table"]}}})
+    rules = frame(spark, [("a", "kind = 'lamp'"), ("b", "kind = 'lmap'"), ("c", "knd = 'lamp'")])
+    compiled = compile_rules(rules, schema=schema, enforce=True)
+    refused = {row["id"]: row["reason"] for row in compiled.rejected.collect()}
+    assert sorted(refused) == ["b", "c"]
+    assert "did you mean 'lamp'?" in refused["b"]
+    assert compile_rules(rules, schema=schema).rejected.count() == 0
+    with pytest.raises(TypeError, match="a Schema to enforce"):
+        compile_rules(rules, enforce=True)
+
+
 def test_what_events_cannot_have(spark):
     rules = [
         ("1", "agee > 18 and city = 'Rome'"),

@@ -16,7 +16,8 @@ from matchwood.language.events import Event
 from matchwood.language.explanation import WORDS, Explanation, explain
 from matchwood.language.text import parse
 from matchwood.language.tree import Node
-from matchwood.schema.schema import Schema, nearest
+from matchwood.schema import Schema
+from matchwood.schema.errors import nearest
 from matchwood.tables import BadRow, read_rules
 from matchwood.tables.files import json_lines
 from matchwood.tables.rules import RuleId

@@ -15,6 +15,7 @@ from matchwood.language.text import parse
 from matchwood.language.tree import Node, attributes_in
 from matchwood.normalise import always_true, fingerprint, meaning, never_true
 from matchwood.schema import Schema
+from matchwood.schema.rules import REFUSED
 from matchwood.tables import BadRow, RuleRow, read_events, read_rules
 from matchwood.tables.rules import RuleId
 
@@ -148,7 +149,7 @@ class _Checker:
         if self.schema is not None:
             for problem in self.schema.check(tree):
                 reason = problem.reason + (casts if problem.kind == "family" else "")
-                level = ERROR if problem.kind == "hierarchy" else WARNING
+                level = ERROR if problem.kind in REFUSED else WARNING
                 yield Finding(level, problem.kind, row.file, row.line, reason, row.id)
         if self.sample is not None and self.sample.events:
             for _, reason in self.sample.unknown(tree):

@@ -11,7 +11,9 @@ from matchwood.language.evaluation import as_family, evaluate
 from matchwood.language.events import Event
 from matchwood.language.tree import IsNull, Node, attributes_in, walk
 from matchwood.language.values import NULL, Family, Value
-from matchwood.schema.schema import Schema, expected_families, nearest
+from matchwood.schema import Schema
+from matchwood.schema.errors import nearest
+from matchwood.schema.rules import expected_families
 from matchwood.tables import BadRow, EventRow
 
 MAX_EVENTS = 1_000  # every rule may be evaluated on each

@@ -13,7 +13,7 @@ from matchwood.check import DIALECTS, WARNINGS, check_rules, run_cases
 from matchwood.cli.program import AsJson, SchemaFile, app, misuse, print_json, read_schema
 from matchwood.cli.progress import Watch
 from matchwood.language import EventError, Node, RuleError, explain, parse
-from matchwood.schema.schema import nearest
+from matchwood.schema.errors import nearest
 from matchwood.tables import BadRow, read_rules
 
 RulesFiles = Annotated[

@@ -229,6 +229,30 @@ def _is_pandas(events: Any) -> bool:
     return type(events).__module__.partition(".")[0] == "pandas" and hasattr(events, "columns")
 
 
+def admitted(events: Any, key: str | None, admit: Callable[[Mapping[str, object]], object]) -> Any:
+    """The events, each shown without its key to `admit`, which raises to refuse it."""
+    if _is_pandas(events) or _is_tabular(events):
+        table = table_of(events)
+        shown = table if key is None else table.drop_columns([key])
+        for low in range(0, shown.num_rows, _ROWS):
+            for row in rows_of(shown.slice(low, _ROWS)):
+                admit(row)
+        return table
+    if isinstance(events, Mapping):
+        return events  # refused later, as one event
+    return _each_admitted(events, key, admit)
+
+
+def _each_admitted(
+    events: Iterable[Mapping[str, object]],
+    key: str | None,
+    admit: Callable[[Mapping[str, object]], object],
+) -> Iterator[Mapping[str, object]]:
+    for event in events:
+        admit({name: value for name, value in event.items() if name != key})
+        yield event
+
+
 def _slices(events: Any, key: str | None) -> Iterator[Slice]:
     if isinstance(events, Mapping):
         raise TypeError("match_batch takes many events; for one event there is match")

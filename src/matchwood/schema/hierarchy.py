@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-
-class HierarchyError(ValueError):
-    """A hierarchy is not a tree."""
+from matchwood.schema.errors import SchemaError
 
 
 class Hierarchy:
@@ -15,22 +13,30 @@ class Hierarchy:
     >>> furniture = Hierarchy({"dining table": "table", "table": "furniture"})
     >>> furniture.is_a("dining table", "furniture"), furniture.is_a("table", "dining table")
     (True, False)
+    >>> furniture.above("dining table"), furniture.below("furniture")
+    (['table', 'furniture'], ['dining table', 'table'])
     """
 
     def __init__(self, parents: Mapping[str, object]) -> None:
         self.parents: dict[str, str] = {}
         for child, parent in parents.items():
             if isinstance(parent, list | tuple):
-                raise HierarchyError(
+                raise SchemaError(
                     f"{child!r} has {len(parent)} parents: a hierarchy is a tree, name one"
                 )
             if not isinstance(parent, str):
-                raise HierarchyError(
+                raise SchemaError(
                     f"the parent of {child!r} is a string, found {type(parent).__name__}"
                 )
             self.parents[child] = parent
         self.nodes = frozenset(self.parents) | frozenset(self.parents.values())
         self._refuse_cycles()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Hierarchy) and self.parents == other.parents
+
+    def __hash__(self) -> int:
+        return hash(self.nodes)
 
     def is_a(self, value: str, kind: str) -> bool:
         """Whether `value` is `kind` or below it; no value that is not a node is."""
@@ -43,6 +49,28 @@ class Hierarchy:
             node = self.parents.get(node)
         return False
 
+    def above(self, kind: str) -> list[str]:
+        """The kinds that `kind` is one of, nearest first, without itself."""
+        found = []
+        node = self.parents.get(kind)
+        while node is not None:
+            found.append(node)
+            node = self.parents.get(node)
+        return found
+
+    def below(self, kind: str) -> list[str]:
+        """The kinds under `kind`, sorted, without itself."""
+        children: dict[str, list[str]] = {}
+        for child, parent in self.parents.items():
+            children.setdefault(parent, []).append(child)
+        found: list[str] = []
+        waiting = [kind]
+        while waiting:
+            direct = children.get(waiting.pop(), [])
+            found += direct
+            waiting += direct
+        return sorted(found)
+
     def _refuse_cycles(self) -> None:
         done: set[str] = set()
         for start in self.parents:
@@ -51,7 +79,7 @@ class Hierarchy:
             while node is not None and node not in done:
                 if node in path:
                     circle = [*list(path)[list(path).index(node) :], node]
-                    raise HierarchyError(f"a hierarchy is a tree, found {' → '.join(circle)}")
+                    raise SchemaError(f"a hierarchy is a tree, found {' → '.join(circle)}")
                 path[node] = None
                 node = self.parents.get(node)
             done.update(path)

@@ -1,220 +1,248 @@
-"""`Schema`: attributes with a family or a hierarchy, read from TOML, JSON or a dict.
-
-[attributes]
-age = "number"
-tags = "list of string"
-category = { hierarchy = "furniture" }
-
-[hierarchies.furniture]
-"dining table" = "table"
-table = "furniture"
-"""
+"""`Schema`: the integrated event schema. What events may be, and what rules may ask of them."""
 
 from __future__ import annotations
 
-import json
-import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from difflib import get_close_matches
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from matchwood.language.arithmetic import Attribute as AttributeArgument
-from matchwood.language.errors import RuleError
-from matchwood.language.tree import Call, Node, attributes_in, walk
+from matchwood.language.errors import EventError, RuleError
+from matchwood.language.events import Event
+from matchwood.language.text import parse
+from matchwood.language.tree import Node
 from matchwood.language.values import Family
-from matchwood.schema.hierarchy import Hierarchy, HierarchyError
+from matchwood.schema import file, form
+from matchwood.schema.domains import FAMILIES, Domain, Enumerated, Hierarchical, Plain
+from matchwood.schema.errors import SchemaError, nearest
+from matchwood.schema.events import Violation, violations
+from matchwood.schema.hierarchy import Hierarchy
+from matchwood.schema.rules import Problem, hierarchy_of, problems_in, spelled_out
+from matchwood.schema.types import Use, View, together
 
-_LIST_OF = "list of "
-
-
-class SchemaError(ValueError):
-    """A schema cannot be read; says where in it and what was expected."""
+EVENT_TYPE = "event_type"
 
 
 @dataclass(frozen=True)
 class Attribute:
-    """What an attribute holds: values of a family, perhaps lists of them, or nodes of a tree."""
+    """What an attribute holds: values of a domain, lists of them where `is_list`."""
 
-    family: Family
+    domain: Domain
     is_list: bool = False
-    hierarchy: Hierarchy | None = None
+    of: str | None = None  # the name of the domain, where it has one
+
+    @property
+    def family(self) -> Family:
+        return self.domain.family
+
+    @property
+    def hierarchy(self) -> Hierarchy | None:
+        return self.domain.hierarchy if isinstance(self.domain, Hierarchical) else None
 
     def __str__(self) -> str:
-        return f"{_LIST_OF}{self.family}" if self.is_list else str(self.family)
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Something in a rule that the schema does not know, or knows otherwise."""
-
-    kind: str  # unknown-attribute, family or hierarchy
-    reason: str
-    attribute: str
+        return f"list of {self.family}" if self.is_list else str(self.family)
 
 
 class Schema:
-    """The attributes of events and their hierarchies.
+    """The domains, attributes and types of events. It never changes: extensions are new ones.
 
-    >>> from matchwood import parse
     >>> schema = Schema.from_dict(
     ...     {
-    ...         "attributes": {"age": "number", "category": {"hierarchy": "furniture"}},
+    ...         "attributes": {"price": "number", "category": "furniture"},
     ...         "hierarchies": {"furniture": {"dining table": "table", "table": "furniture"}},
+    ...         "types": {"offer": {"price": "mandatory", "category": "optional"}},
     ...     }
     ... )
     >>> schema.is_a("category", "dining table", "table")
     True
-    >>> [problem.reason for problem in schema.check(parse("agee > 18"))]
-    ["the schema has no attribute 'agee', did you mean 'age'?"]
+    >>> [problem.reason for problem in schema.check("prise > 18")]
+    ["the schema has no attribute 'prise', did you mean 'price'?"]
+    >>> [str(violation) for violation in schema.check_event({"event_type": "offer"})]
+    ["R2, attribute 'price': it is mandatory in offer, and not there"]
     """
 
-    def __init__(self, attributes: Mapping[str, Attribute]) -> None:
+    def __init__(
+        self,
+        attributes: Mapping[str, Attribute],
+        *,
+        domains: Mapping[str, Domain] | None = None,
+        types: Mapping[str, Mapping[str, Use]] | None = None,
+        event_type: str = EVENT_TYPE,
+    ) -> None:
+        self.domains = dict(domains or {})
+        self.declared = dict(attributes)  # without the one that names the types
+        self.types = {name: dict(uses) for name, uses in (types or {}).items()}
+        self.event_type = event_type
         self.attributes = dict(attributes)
+        if self.types:
+            if event_type in self.attributes:
+                raise SchemaError(f"attributes.{event_type}: it names the types, leave it out")
+            self.attributes[event_type] = Attribute(Enumerated(list(self.types)), True)
+        self._check_types()
+        self.used = frozenset(name for uses in self.types.values() for name in uses)
+        every = {name: Use(multiple=a.is_list) for name, a in self.declared.items()}
+        self.anything = View((), every)
+        self._views: dict[tuple[str, ...], View] = {}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Schema) and self.to_dict() == other.to_dict()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<Schema of {len(self.declared)} attributes and {len(self.types)} event types>"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Schema.from_dict, (self.to_dict(),)
+
+    # Forms
 
     @classmethod
-    def from_dict(cls, form: object) -> Schema:
+    def from_dict(cls, given: object) -> Schema:
         """The schema of its dict form; a SchemaError says what is wrong with it."""
-        top = _mapping(form, "a schema")
-        _refuse_others(top, ("attributes", "hierarchies"), "a schema")
-        hierarchies: dict[str, Hierarchy] = {}
-        for name, parents in _mapping(top.get("hierarchies", {}), "hierarchies").items():
-            try:
-                hierarchies[name] = Hierarchy(_mapping(parents, f"hierarchies.{name}"))
-            except HierarchyError as error:
-                raise SchemaError(f"hierarchies.{name}: {error}") from None
-        attributes = {
-            name: _attribute(name, what, hierarchies)
-            for name, what in _mapping(top.get("attributes", {}), "attributes").items()
-        }
-        return cls(attributes)
+        return form.read(given)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The dict form, which `from_dict` reads."""
+        return form.write(self)
 
     @classmethod
     def load(cls, path: str | Path) -> Schema:
         """The schema in a TOML or JSON file."""
-        file = Path(path)
-        if file.suffix not in (".toml", ".json"):
-            raise SchemaError(f"{file}: a schema is a .toml or .json file")
-        try:
-            text = file.read_text(encoding="utf-8")
-            if file.suffix == ".toml":
-                return cls.from_dict(tomllib.loads(text))
-            return cls.from_dict(json.loads(text, object_pairs_hook=_once))
-        except (tomllib.TOMLDecodeError, json.JSONDecodeError, UnicodeDecodeError) as error:
-            raise SchemaError(f"{file}: {error}") from None
-        except SchemaError as error:
-            raise SchemaError(f"{file}: {error}") from None
+        return file.load(path)
+
+    def save(self, path: str | Path) -> None:
+        """Write a TOML or JSON file, in one step."""
+        file.save(self, path)
+
+    # Rules
 
     def is_a(self, attribute: str, value: str, kind: str) -> bool:
         """Whether `value` is the node `kind` of the attribute's hierarchy, or below it."""
-        return self._hierarchy(attribute, kind).is_a(value, kind)
+        return hierarchy_of(self, attribute, kind).is_a(value, kind)
 
-    def check(self, tree: Node) -> list[Problem]:
+    def check(self, rule: object) -> list[Problem]:
         """What a rule says that does not fit the schema, each attribute once a kind."""
-        problems: dict[tuple[str, str], Problem] = {}
-        for name in sorted(attributes_in(tree)):
-            if name not in self.attributes:
-                reason = f"the schema has no attribute {name!r}{nearest(name, self.attributes)}"
-                problems["unknown-attribute", name] = Problem("unknown-attribute", reason, name)
-        for node in walk(tree):
-            for name, family in expected_families(node):
-                known = self.attributes.get(name)
-                if known is not None and not fits(known.family, family):
-                    reason = (
-                        f"{name!r} is asked for as a {family} and is a {known} by the schema: "
-                        "undefined of every event"
-                    )
-                    problems.setdefault(("family", name), Problem("family", reason, name))
-            if isinstance(node, Call) and node.name == "isa" and node.attributes:
-                name = node.attributes[0]
-                try:
-                    self._hierarchy(name, str(node.arguments[1]))
-                except RuleError as error:
-                    problems.setdefault(
-                        ("hierarchy", name), Problem("hierarchy", error.reason, name)
-                    )
-        return list(problems.values())
+        return problems_in(self, parse(rule))
 
-    def _hierarchy(self, attribute: str, kind: str) -> Hierarchy:
-        known = self.attributes.get(attribute)
-        if known is None or known.hierarchy is None:
-            with_one = [name for name, a in self.attributes.items() if a.hierarchy is not None]
-            near = nearest(attribute, with_one)
-            raise RuleError(f"the schema has no hierarchy for {attribute!r}{near}")
-        if kind not in known.hierarchy.nodes:
-            near = nearest(kind, known.hierarchy.nodes)
-            raise RuleError(f"the hierarchy of {attribute!r} has no node {kind!r}{near}")
-        return known.hierarchy
+    def admit(self, rule: object) -> Node:
+        """The tree of a rule that fits the schema; a RuleError says why it does not."""
+        tree = parse(rule)
+        for problem in problems_in(self, tree):
+            raise RuleError(problem.reason)
+        return tree
 
+    def spell_out(self, rule: object) -> Node:
+        """The rule with `<` in the order of an enumeration or hierarchy written as `in`, `isa`.
 
-def expected_families(node: Node) -> Iterable[tuple[str, Family]]:
-    """The attributes of a predicate with the family of value that it asks for."""
-    family = getattr(node, "family", None)
-    if family is not None:
-        yield node.attribute, family  # type: ignore[attr-defined]
-    elif isinstance(node, Call) and node.name in ("startswith", "endswith", "in_network", "isa"):
-        subject = node.arguments[0]
-        assert isinstance(subject, AttributeArgument)
-        yield subject.name, Family.STRING
+        >>> schema = Schema.from_dict(
+        ...     {
+        ...         "attributes": {
+        ...             "size": {"values": ["small", "medium", "large"], "order": "listed"}
+        ...         }
+        ...     }
+        ... )
+        >>> print(schema.spell_out("size > 'small' and price < 5"))
+        size in ('medium', 'large') and price < 5
+        """
+        return spelled_out(self, parse(rule))
 
+    # Events
 
-def fits(held: Family, asked: Family) -> bool:
-    """Whether values of one family can be compared as another: strings are read as times."""
-    return held is asked or (held is Family.STRING and asked is Family.TIME)
+    def view(self, *types: str, without: Iterable[str] = ()) -> View:
+        """What events have that are of all these types, without some optional attributes."""
+        key = tuple(sorted(set(types)))
+        view = self._views.get(key)
+        if view is None:
+            for name in key:
+                if name not in self.types:
+                    raise SchemaError(f"no event type {name!r}{nearest(name, self.types)}")
+            view = together((name, self.types[name]) for name in key)
+            if len(self._views) < 1_000:  # of so many combinations most are made once
+                self._views[key] = view
+        left_out = set(without)
+        for name in left_out:
+            if name not in view.uses:
+                raise SchemaError(f"the view has no attribute {name!r}{nearest(name, view.uses)}")
+            if view.uses[name].mandatory:
+                raise SchemaError(f"{name!r} is mandatory: no view is without it")
+        kept = {name: use for name, use in view.uses.items() if name not in left_out}
+        return replace(view, uses=kept) if left_out else view
 
+    def check_event(self, event: Mapping[str, object] | Event) -> list[Violation]:
+        """What breaks the rules R1, R2 and R3 in an event; an EventError where it is none."""
+        return list(violations(self, event if isinstance(event, Event) else Event(event)))
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """', did you mean …?' for the nearest known spelling, '' where none is near."""
-    names = sorted(known)
-    by_case = {other.lower(): other for other in names}
-    if name.lower() in by_case:
-        return f", did you mean {by_case[name.lower()]!r}?"
-    close = get_close_matches(name, names, n=1)
-    return f", did you mean {close[0]!r}?" if close else ""
+    def admit_event(self, event: Mapping[str, object] | Event) -> Event:
+        """The event, if it keeps to the schema; an EventError says why it does not."""
+        seen = event if isinstance(event, Event) else Event(event)
+        for violation in violations(self, seen):
+            raise EventError(f"{violation.reason} ({violation.rule})", violation.attribute)
+        return seen
 
+    # The four ways in which publishers extend it
 
-# Reading the dict form
+    def add_domain(self, name: str, domain: Domain) -> Schema:
+        """A schema with one more domain."""
+        if name in self.domains or name in FAMILIES:
+            raise SchemaError(f"domains.{name}: it is there already, and what is there stays")
+        return self._with(domains={**self.domains, name: domain})
 
+    def add_attribute(self, name: str, domain: str, *, is_list: bool = False) -> Schema:
+        """A schema with one more attribute, of a domain that it has."""
+        if name in self.attributes or name == self.event_type:
+            raise SchemaError(f"attributes.{name}: it is there already, and what is there stays")
+        known = {**FAMILIES, **self.domains}
+        if domain not in known:
+            raise SchemaError(f"attributes.{name}: no domain {domain!r}{nearest(domain, known)}")
+        of = None if isinstance(known[domain], Plain) and domain in FAMILIES else domain
+        attribute = Attribute(known[domain], is_list, of)
+        return self._with(attributes={**self.declared, name: attribute})
 
-def _attribute(name: str, what: object, hierarchies: Mapping[str, Hierarchy]) -> Attribute:
-    where = f"attributes.{name}"
-    if isinstance(what, Mapping):
-        _refuse_others(what, ("hierarchy",), where)
-        named = what.get("hierarchy")
-        if not isinstance(named, str) or named not in hierarchies:
-            near = nearest(str(named), hierarchies)
-            raise SchemaError(f"{where}: no hierarchy {named!r} is in the schema{near}")
-        return Attribute(Family.STRING, hierarchy=hierarchies[named])
-    families = ", ".join(Family)
-    if isinstance(what, str):
-        is_list = what.startswith(_LIST_OF)
-        family = what.removeprefix(_LIST_OF)
-        if family in list(Family):
-            return Attribute(Family(family), is_list)
-    raise SchemaError(
-        f"{where}: expected one of {families}, 'list of' one of them, or a hierarchy, "
-        f"found {what!r}"
-    )
+    def extend_type(self, name: str, attribute: str, *, multiple: bool = False) -> Schema:
+        """A schema in which a type has one more attribute: optional, for others publish it too."""
+        if name not in self.types:
+            raise SchemaError(f"types.{name}: no such event type{nearest(name, self.types)}")
+        if attribute in self.types[name]:
+            raise SchemaError(f"types.{name}.{attribute}: it is there already, and stays as it is")
+        uses = {**self.types[name], attribute: Use(multiple=multiple)}
+        return self._with(types={**self.types, name: uses})
 
+    def add_type(self, name: str, uses: Mapping[str, Use]) -> Schema:
+        """A schema with one more event type."""
+        if name in self.types:
+            raise SchemaError(f"types.{name}: it is there already, and what is there stays")
+        return self._with(types={**self.types, name: uses})
 
-def _mapping(form: object, where: str) -> Mapping[str, Any]:
-    if isinstance(form, Mapping) and all(isinstance(key, str) for key in form):
-        return form
-    raise SchemaError(f"{where}: expected names with values, found {type(form).__name__}")
+    def extend(self, given: object) -> Schema:
+        """The schema with all that a dict form adds to it, by those four ways and no other.
 
+        >>> schema = Schema.from_dict({"types": {"offer": {}}})
+        >>> extended = schema.extend(
+        ...     {"attributes": {"colour": "string"}, "types": {"offer": {"colour": "optional"}}}
+        ... )
+        >>> extended.types["offer"]["colour"].mandatory
+        False
+        """
+        return form.extend(self, given)
 
-def _refuse_others(form: Mapping[str, object], known: tuple[str, ...], where: str) -> None:
-    for key in form:
-        if key not in known:
-            raise SchemaError(f"{where}: expected {' or '.join(known)}, found {key!r}")
+    def _with(self, **changed: Any) -> Schema:
+        parts = {
+            "attributes": self.declared,
+            "domains": self.domains,
+            "types": self.types,
+            "event_type": self.event_type,
+            **changed,
+        }
+        return Schema(parts.pop("attributes"), **parts)
 
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object whose keys must differ: a kind written twice would have two parents."""
-    form: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in form:
-            raise SchemaError(f"{key!r} is there twice: found {form[key]!r} and {value!r}")
-        form[key] = value
-    return form
+    def _check_types(self) -> None:
+        for name, uses in self.types.items():
+            for attribute, use in uses.items():
+                where = f"types.{name}.{attribute}"
+                known = self.declared.get(attribute)
+                if known is None:
+                    near = nearest(attribute, self.declared)
+                    raise SchemaError(f"{where}: the schema has no such attribute{near}")
+                if known.is_list and not use.multiple:
+                    raise SchemaError(f"{where}: it is a {known}, so write 'multiple'")

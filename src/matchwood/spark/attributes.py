@@ -24,7 +24,8 @@ from pyspark.sql.types import (
 )
 
 from matchwood.language.values import Family
-from matchwood.schema.schema import fits, nearest
+from matchwood.schema.errors import nearest
+from matchwood.schema.rules import fits
 
 COLUMNS, MAP, JSON = "columns", "map", "json"
 EVENT = "__event"  # the column that holds the event, on its way to the worker

@@ -22,6 +22,7 @@ class Options(NamedTuple):
 
     schema: Schema | None
     statistics: str | None  # the name of a file that was shipped
+    enforce: bool = False
 
 
 class Rejected(NamedTuple):
@@ -53,7 +54,11 @@ def build_shard(batches: Iterator[Any], options: Options, shard: int) -> Iterato
     from matchwood.engine import Matcher
 
     given = list(batches)
-    matcher = Matcher(schema=options.schema, statistics=_statistics(options.statistics))
+    matcher = Matcher(
+        schema=options.schema,
+        enforce=options.enforce,
+        statistics=_statistics(options.statistics),
+    )
     rejected: list[Rejected] = []
     if given:
         table = pa.Table.from_batches(given)
@@ -155,7 +160,7 @@ def _facts(matcher: Any, path: Path, rejected: int) -> dict[str, Any]:
 def _add_attributes(segment: Any, families: dict[str, set[str]]) -> None:
     """The attributes that rules ask for, each with the families of value that they expect."""
     from matchwood.language.tree import attributes_in
-    from matchwood.schema.schema import expected_families
+    from matchwood.schema.rules import expected_families
 
     for slot in segment.slots:
         found = families.setdefault(slot.attribute, set())

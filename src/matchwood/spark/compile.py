@@ -54,6 +54,7 @@ def compile_rules(
     priority: str | None = None,
     shards: int | None = None,
     schema: Schema | None = None,
+    enforce: bool = False,
     statistics: Statistics | None = None,
     events: DataFrame | StructType | None = None,
     attributes: str | None = None,
@@ -64,15 +65,18 @@ def compile_rules(
     that cannot be read is rejected with its place; so are all rules that have the same id. With
     `path`, all is also kept there, for `load`. `events` (and `attributes`, as in `match_events`)
     give `.warnings`: attributes of rules that events do not have, or have in another family.
-    `schema` brings the hierarchies of `isa`, `statistics` (see `profile`) makes matching quicker.
+    `schema` brings the hierarchies of `isa`, with `enforce` rules that do not fit it are rejected;
+    `statistics` (see `profile`) makes matching quicker.
     """
+    if enforce and schema is None:
+        raise TypeError("there is a Schema to enforce, found None")
     spark = session_of(rules)
     id_type = _id_type(rules, id)
     chosen = _selected(rules, id, rule, tags, priority, id_type)
     if shards is None:
         shards = -(-chosen.count() // RULES_A_SHARD)
     folder = new_folder()
-    options = Options(schema, _shipped(spark, statistics, folder))
+    options = Options(schema, _shipped(spark, statistics, folder), enforce)
     bucket = F.crc32(F.col("id").cast("string").cast("binary")) % BUCKETS
     built = chosen.repartition(max(1, shards), bucket).mapInArrow(compiling(options), pieces.SCHEMA)
     if path is not None:

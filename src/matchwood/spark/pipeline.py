@@ -16,7 +16,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from matchwood.schema.schema import nearest
+from matchwood.schema.errors import nearest
 from matchwood.spark.toml_lines import key_lines
 
 Texts = tuple[str, ...]

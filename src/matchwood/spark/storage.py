@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, StructType
 
-from matchwood.schema.schema import nearest
+from matchwood.schema.errors import nearest
 from matchwood.spark.attributes import column
 from matchwood.spark.pipeline import Pipeline, PipelineError, Sink, Source, format_of
 

@@ -54,16 +54,4 @@ def version_of(
 
 def schema_to_json(schema: Schema | None) -> dict[str, Any] | None:
     """The dict form of a schema, which `Schema.from_dict` reads."""
-    if schema is None:
-        return None
-    attributes: dict[str, Any] = {}
-    hierarchies: dict[str, Any] = {}
-    names: dict[int, str] = {}
-    for name, attribute in sorted(schema.attributes.items()):
-        if attribute.hierarchy is None:
-            attributes[name] = str(attribute)
-            continue
-        known = names.setdefault(id(attribute.hierarchy), name)
-        hierarchies[known] = dict(sorted(attribute.hierarchy.parents.items()))
-        attributes[name] = {"hierarchy": known}
-    return {"attributes": attributes, "hierarchies": hierarchies}
+    return None if schema is None else schema.to_dict()

@@ -1,0 +1,123 @@
+"""Events against a schema: the rules R1, R2 and R3 of the integrated event schema.
+
+R1  an event says of which types it is
+R2  it has each attribute that is mandatory in one of them; its values are of the domain of the
+    attribute, and one at most where all types that have the attribute say so
+R3  it has no other attributes
+
+Null counts as not there. Without types there is nothing to say in R1, and nothing is mandatory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from matchwood.language.evaluation import as_family
+from matchwood.language.events import LISTS, Event
+from matchwood.language.values import NULL, Family, Value
+from matchwood.schema.domains import shown
+from matchwood.schema.errors import nearest
+from matchwood.schema.types import Use, View
+
+if TYPE_CHECKING:
+    from matchwood.schema.schema import Attribute, Schema
+
+
+@dataclass(frozen=True)
+class Violation:
+    """What an event has that the schema does not allow, or lacks that it asks for."""
+
+    rule: str  # R1, R2 or R3
+    attribute: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.rule}, attribute {self.attribute!r}: {self.reason}"
+
+
+def violations(schema: Schema, event: Event) -> Iterator[Violation]:
+    """Everything about an event that breaks a rule; where its types are unknown, only that."""
+    if schema.types:
+        wrong = list(_types(schema, event))
+        if wrong:
+            yield from wrong
+            return
+        view = schema.view(*_named(event, schema.event_type))
+    else:
+        view = schema.anything
+    for name in view.mandatory:
+        if event[name] == NULL:
+            yield Violation("R2", name, f"it is mandatory {_in(view)}, and not there")
+    for name in event.raw:
+        if name == schema.event_type and schema.types:
+            continue
+        use = view.uses.get(name)
+        if use is not None:
+            yield from _values(schema.attributes[name], name, event, use, view)
+        elif event[name] != NULL and not _is_object(event.raw[name], name, view.uses):
+            yield Violation("R3", name, f"no such attribute {_in(view)}{nearest(name, view.uses)}")
+
+
+def _types(schema: Schema, event: Event) -> Iterator[Violation]:
+    """R1: one known type or more."""
+    name = schema.event_type
+    named = _named(event, name)
+    if not named:
+        yield Violation("R1", name, f"it names one type or more of {', '.join(schema.types)}")
+    for one in named:
+        if one not in schema.types:
+            near = nearest(one, schema.types)
+            yield Violation("R1", name, f"the schema has no event type {one!r}{near}")
+
+
+def _named(event: Event, name: str) -> list[str]:
+    seen = event[name]
+    values = (seen,) if isinstance(seen, Value) else seen
+    return sorted({str(value.value) for value in values if value != NULL})
+
+
+def _values(
+    attribute: Attribute, name: str, event: Event, use: Use, view: View
+) -> Iterator[Violation]:
+    """R2: values of the domain, and one at most where the attribute is unique."""
+    seen = event[name]
+    values = (seen,) if isinstance(seen, Value) else seen
+    if isinstance(seen, Value) and seen == NULL:
+        return
+    if not use.multiple and len(set(values)) != 1:
+        yield Violation("R2", name, f"it has one value {_in(view)}, found {len(set(values))}")
+        return
+    if use.mandatory and not values:
+        yield Violation("R2", name, f"it is mandatory {_in(view)}, and its list is empty")
+    for value in values:
+        found = as_family(value, attribute.family)
+        if found is None:
+            yield Violation("R2", name, f"expected {attribute.domain}, found {_shown(value)}")
+            return
+        outside = attribute.domain.outside(found)
+        if outside is not None:
+            yield Violation("R2", name, outside)
+            return
+
+
+def _shown(value: Value) -> str:
+    if value.family is None:
+        return "null" if value == NULL else "an object, or what no rule can compare"
+    assert value.value is not None
+    text = shown(value.value)
+    return f"{text}, a {value.family}" if value.family is not Family.STRING else text
+
+
+def _in(view: View) -> str:
+    return f"in {' and '.join(view.types)}" if view.types else "by the schema"
+
+
+def _is_object(value: object, name: str, known: Mapping[str, Use]) -> bool:
+    """Whether a value only holds attributes that are known by longer names."""
+    if isinstance(value, LISTS):
+        holds = all(isinstance(item, Mapping) for item in value)
+    else:
+        holds = isinstance(value, Mapping)
+    return holds and any(other.startswith(name + ".") for other in known)

@@ -1,0 +1,72 @@
+"""A matcher that holds rules and events to a schema."""
+
+import copy
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from matchwood import EventError, Matcher, RuleError, Schema
+
+SCHEMA = Schema.from_dict(
+    {
+        "attributes": {
+            "price": {"minimum": 0},
+            "kind": {"values": ["lamp", "table"]},
+            "tags": "list of string",
+        },
+        "types": {"offer": {"price": "mandatory", "kind": "optional", "tags": "optional"}},
+    }
+)
+GOOD = {"event_type": "offer", "price": 5, "kind": "lamp"}
+
+
+def test_rules_are_held_to_the_schema() -> None:
+    m = Matcher({"a": "kind = 'lamp'"}, schema=SCHEMA, enforce=True)
+    for rule in ("kind = 'lmap'", "prise > 5", "price > 'x'", "price < -1", "not (kind = 'x')"):
+        with pytest.raises(RuleError):
+            m["b"] = rule
+        with pytest.raises(RuleError):
+            m.update({"b": rule, "c": "price > 1"})
+    refused = m.update({"b": "kind = 'lmap'", "c": "price >", "d": "price > 1"}, errors="collect")
+    assert sorted(rule_id for rule_id, _ in refused) == ["b", "c"]
+    assert sorted(m) == ["a", "d"]
+    assert sorted(m.match(GOOD)) == ["a", "d"]
+
+
+def test_without_enforcing_rules_are_free() -> None:
+    m = Matcher({"a": "kind = 'lmap'"}, schema=SCHEMA)
+    assert m.match({"kind": "lmap"}) == ["a"]
+
+
+def test_events_are_held_to_the_schema(tmp_path: Path) -> None:
+    m = Matcher({"a": "kind = 'lamp'"}, schema=SCHEMA, enforce=True)
+    m.save(tmp_path / "rules.mw")
+    loaded = Matcher.load(tmp_path / "rules.mw", schema=SCHEMA, enforce=True)
+    for one in (m, loaded, copy.copy(m)):
+        assert one.match(GOOD) == ["a"]
+        assert one.match_batch([GOOD]).num_rows == 1
+        for bad in ({"kind": "lamp"}, {**GOOD, "colour": 1}, {**GOOD, "price": -1}):
+            with pytest.raises(EventError):
+                one.match(bad)
+            with pytest.raises(EventError):
+                one.count(bad)
+            with pytest.raises(EventError):
+                one.match_batch([GOOD, bad])
+
+
+def test_tables_are_held_to_the_schema() -> None:
+    m = Matcher({"a": "kind = 'lamp'"}, schema=SCHEMA, enforce=True)
+    table = pa.Table.from_pylist([{**GOOD, "key": 7, "tags": ["x", "y"]}, {**GOOD, "key": 8}])
+    assert m.match_batch(table, key="key")["event"].to_pylist() == [7, 8]
+    assert sum(batch.num_rows for batch in m.match_batches(table.to_pandas(), key="key")) == 2
+    with pytest.raises(EventError, match="'key'"):
+        m.match_batch(table)
+    bad = table.set_column(1, "price", pa.array([1, -1]))
+    with pytest.raises(EventError, match="'price'"):
+        list(m.match_batches(bad, key="key"))
+
+
+def test_there_is_a_schema_to_enforce() -> None:
+    with pytest.raises(TypeError, match="a Schema to enforce, found NoneType"):
+        Matcher(enforce=True)

@@ -1,0 +1,95 @@
+"""Dict forms and files of schemas, read and written."""
+
+import json
+import pickle
+import tomllib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from matchwood import Schema
+from matchwood.schema import Attribute, Hierarchical, Hierarchy, SchemaError
+from matchwood.schema.file import to_toml
+from schema.auctions import FORM, SCHEMA
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+
+
+@pytest.mark.parametrize(
+    ("form", "says"),
+    [
+        ({"domains": {"d": {}}}, "domains.d: expected one of number"),
+        ({"domains": {"d": {"values": []}}}, "domains.d: an enumerated domain has one value"),
+        ({"domains": {"d": {"values": ["a", "a"]}}}, "domains.d: 'a' is there twice"),
+        ({"domains": {"d": {"values": ["a", 1]}}}, "domains.d: .* a string and a number"),
+        ({"domains": {"d": {"values": [True]}}}, "strings or numbers, found a boolean"),
+        ({"domains": {"d": {"values": "ab"}}}, "domains.d.values: expected a list"),
+        ({"domains": {"d": {"values": ["a"], "order": "up"}}}, "domains.d.order: expected"),
+        ({"domains": {"d": {"values": ["a"], "order": [["b"]]}}}, "'b', which is not among"),
+        (
+            {"domains": {"d": {"values": ["a", "b"], "order": [["a", "b"], ["b", "a"]]}}},
+            "domains.d: the order runs in a circle: 'a'",
+        ),
+        ({"domains": {"d": {"minimum": 5, "maximum": 1}}}, "minimum 5 is over the maximum 1"),
+        ({"domains": {"d": {"minimum": "5"}}}, "domains.d.minimum: expected a number"),
+        ({"domains": {"list of x": "number"}}, "reads as a list"),
+        ({"domains": {"h": "number"}, "hierarchies": {"h": {"a": "b"}}}, "of that name already"),
+        ({"types": {"t": {"a": "optional"}}}, "types.t.a: the schema has no such attribute"),
+        ({"attributes": {"a": "number"}, "types": {"t": {"a": "maybe"}}}, "found 'maybe'"),
+        ({"attributes": {"a": "number"}, "types": {"t": {"a": "mandatory optional"}}}, "expected"),
+        (
+            {"attributes": {"a": "list of number"}, "types": {"t": {"a": "optional unique"}}},
+            "types.t.a: it is a list of number, so write 'multiple'",
+        ),
+        ({"attributes": {"event_type": "string"}, "types": {"t": {}}}, "it names the types"),
+        ({"event_type": 5}, "event_type: expected the name"),
+    ],
+)
+def test_refused(form: object, says: str) -> None:
+    with pytest.raises(SchemaError, match=says):
+        Schema.from_dict(form)
+
+
+@pytest.mark.parametrize("name", ["s.toml", "s.json"])
+def test_files(tmp_path: Path, name: str) -> None:
+    SCHEMA.save(tmp_path / name)
+    assert Schema.load(tmp_path / name) == SCHEMA
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    with pytest.raises(SchemaError, match=r"a schema is a \.toml or \.json file"):
+        SCHEMA.save(tmp_path / "s.yaml")
+
+
+def test_the_form_is_as_it_was_given() -> None:
+    again = SCHEMA.to_dict()
+    assert again["domains"] == FORM["domains"]
+    assert again["attributes"] == FORM["attributes"]
+    assert again["types"]["lot"]["material"] == "optional multiple"
+    assert json.loads(json.dumps(again)) == again
+    assert pickle.loads(pickle.dumps(SCHEMA)) == SCHEMA
+
+
+def test_lists_of_domains() -> None:
+    form = {
+        "domains": {"d": {"values": ["x"]}},
+        "attributes": {"a": "list of d", "b": {"values": [1.5], "list": True}},
+    }
+    schema = Schema.from_dict(form)
+    assert schema.attributes["a"].is_list
+    assert schema.to_dict() == form
+
+
+def test_a_hierarchy_without_a_name_gets_one() -> None:
+    domain = Hierarchical(Hierarchy({"b": "a"}))
+    schema = Schema({"number": Attribute(domain), "x": Attribute(domain, is_list=True)})
+    again = Schema.from_dict(schema.to_dict())
+    assert again.is_a("number", "b", "a")
+    assert again.attributes["x"].is_list
+
+
+@given(st.dictionaries(texts, st.dictionaries(texts, texts, min_size=1), max_size=3), texts)
+def test_toml_of_any_text(types: dict[str, dict[str, str]], name: str) -> None:
+    form = {"event_type": name, "types": types}
+    again = tomllib.loads(to_toml(form))
+    assert again == ({**form} if types else {"event_type": name})
