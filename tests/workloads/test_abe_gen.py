@@ -80,6 +80,17 @@ def test_sharing_is_that_of_the_texts():
     assert workload.sharing()["subexpressions"] == shared
 
 
+def test_sharing_by_level_counts_the_rules_too():
+    workload = AbeGen(rules=2000)
+    levels = workload.sharing_by_level()
+    assert list(levels) == [1, 2, 3]
+    assert levels[1] == workload.sharing()["predicates"]
+    assert levels[2] == workload.sharing()["subexpressions"]
+    rules = [parse(text) for text in workload.texts()]
+    assert levels[3] == len(rules) / len({(type(r), frozenset(r.operands)) for r in rules})
+    assert list(AbeGen(rules=100, depth=1).sharing_by_level()) == [1]
+
+
 def test_sharing_grows_with_alpha_from_none():
     sharing = [AbeGen(rules=5000, alpha=alpha).sharing() for alpha in (0, 0.4, 0.8)]
     for part in ("predicates", "subexpressions"):

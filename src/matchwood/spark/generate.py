@@ -11,13 +11,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from matchwood.workloads.abe_gen import AbeGen
-from matchwood.workloads.audiences import Audiences
+from matchwood.workloads.catalogue import OF_PAPERS, rule_ids
+from matchwood.workloads.catalogue import workload as workload_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-WORKLOADS = ("audiences", "abe-gen")
 FORMATS = ("parquet", "json", "csv")
 BLOCK = 10_000
 KEY, ATTRIBUTES = "key", "attributes"
@@ -31,7 +30,7 @@ VISIT: dict[str, str] = {
 }
 RULES: dict[str, dict[str, str]] = {
     "audiences": {"id": "string", "rule": "string"},
-    "abe-gen": {"id": "bigint", "rule": "string"},
+    **{name: {"id": "bigint", "rule": "string"} for name in OF_PAPERS},
 }
 AS_COLUMNS = {KEY: "bigint", **VISIT}
 AS_MAP = {KEY: "bigint", ATTRIBUTES: "map<string, bigint>"}
@@ -45,14 +44,12 @@ def generate_rules(
 ) -> DataFrame:
     """A table of rules with the columns `id` and `rule`.
 
-    Ids are numbers in abe-gen and texts in audiences.
+    Ids are texts in audiences and numbers elsewhere.
     """
-    made = _workload(workload, rules, seed)
+    made = workload_of(workload, rules=rules, seed=seed)
 
     def make(start: int, stop: int) -> dict[str, list[Any]]:
-        numbers = list(range(start, stop))
-        ids: list[Any] = numbers if workload == "abe-gen" else [f"audience-{i}" for i in numbers]
-        return {"id": ids, "rule": made.texts(start, stop)}
+        return {"id": list(rule_ids(workload, start, stop)), "rule": made.texts(start, stop)}
 
     return _table(spark, rules, make, RULES[workload], tasks)
 
@@ -67,10 +64,10 @@ def generate_events(
 ) -> DataFrame:
     """A table of events with a column `key` that numbers them.
 
-    The attributes are columns in audiences, and one map in abe-gen, where each event has few of a
-    thousand; with `text`, one column of JSON, for formats that have neither lists nor maps.
+    The attributes are columns in audiences, and one map elsewhere, where each event has few of
+    many; with `text`, one column of JSON, for formats that have neither lists nor maps.
     """
-    made = _workload(workload, 1, seed)
+    made = workload_of(workload, seed=seed)
     schema = _events_schema(workload, text)
 
     def make(start: int, stop: int) -> dict[str, list[Any]]:
@@ -79,7 +76,7 @@ def generate_events(
         if text:
             written = [json.dumps(event, ensure_ascii=False) for event in happened]
             return {KEY: numbers, ATTRIBUTES: written}
-        if workload == "abe-gen":
+        if workload in OF_PAPERS:
             return {KEY: numbers, ATTRIBUTES: [list(event.items()) for event in happened]}
         return {KEY: numbers} | {n: [event.get(n) for event in happened] for n in VISIT}
 
@@ -115,7 +112,7 @@ def generate(
 
 def write_pipeline(workload: str, format: str, folder: Path) -> Path:
     """A pipeline file beside the tables, ready to be run."""
-    held = format == "csv" or workload == "abe-gen"
+    held = format == "csv" or workload in OF_PAPERS
     schemas = {"rules": RULES[workload], "events": _events_schema(workload, format == "csv")}
     lines = [f"# matchwood run pipeline.toml: {workload}"]
     for name, schema in schemas.items():
@@ -133,14 +130,8 @@ def write_pipeline(workload: str, format: str, folder: Path) -> Path:
     return file
 
 
-def _workload(name: str, rules: int, seed: int) -> AbeGen | Audiences:
-    if name not in WORKLOADS:
-        raise ValueError(f"no workload {name!r}: expected {' or '.join(WORKLOADS)}")
-    return AbeGen(rules=rules, seed=seed) if name == "abe-gen" else Audiences(rules, seed)
-
-
 def _events_schema(workload: str, text: bool) -> dict[str, str]:
-    return AS_TEXT if text else AS_MAP if workload == "abe-gen" else AS_COLUMNS
+    return AS_TEXT if text else AS_MAP if workload in OF_PAPERS else AS_COLUMNS
 
 
 def _ddl(schema: dict[str, str]) -> str:

@@ -18,30 +18,27 @@ by itself, by a process that knows no more than the seed, and shares what the wh
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from math import gcd
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from matchwood.workloads.drawing import (
+    Integers,
+    key_of,
+    mixed,
+    scattered,
+    uniform,
+    zipf_apart,
+)
+from matchwood.workloads.predicates import PredicatePool
 
 # Operators in the order of `AbeGen.operators`; a rule of depth 1 is its sole child, a predicate.
 JOINERS = (" and ", " or ", "", " xor ", " xnor ", "")
 NOT, SOLE = 2, 5
-COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
-IN, NOT_IN, BETWEEN = range(6, 9)
 
 # Draws per pool entry grow with alpha; the paper's sharing at alpha 0.6 fixes the slopes.
 NODE_SLOPE, PREDICATE_SLOPE = 4.75, 5.05
-# An attribute has only six comparisons a value, so they fill the hottest ranks of the pool of
-# predicates, where a tenth of the entries is two fifths of the uses; lists and ranges do the rest.
-COMPARISON_RANKS = 0.10
-# `in` and `not in` have two to five values; `between` covers this part of the values.
-MOST_VALUES = 5
-NARROWEST, WIDEST = 0.2, 0.7
 EVENT_BLOCK = 1000
 
 
@@ -158,20 +155,37 @@ class AbeGen:
         >>> sorted(AbeGen(rules=1000).sharing())
         ['predicates', 'subexpressions']
         """
-        levels = [pool.all() for pool in self._pools]
-        identities = [self._predicates.all().identities()]
-        for level in reversed(levels[1:]):
-            identities.append(level.identities(identities[-1]))
-        uses = np.ones(self.rules, dtype=np.int64)
-        occurrences, distinct = [], []
-        for level, below in zip(levels, reversed(identities), strict=True):
-            uses = level.uses_below(uses, len(below))
-            occurrences.append(int(uses.sum()))
-            distinct.append(len(np.unique(below[uses > 0])))
+        (occurrences, distinct), *nodes = list(self._counted().values())
+        nodes = nodes[:-1]  # without the rules
         return {
-            "predicates": occurrences[-1] / distinct[-1],
-            "subexpressions": sum(occurrences[:-1]) / max(1, sum(distinct[:-1])),
+            "predicates": occurrences / distinct,
+            "subexpressions": sum(n for n, _ in nodes) / max(1, sum(n for _, n in nodes)),
         }
+
+    def sharing_by_level(self) -> dict[int, float]:
+        """How often a subexpression of each level occurs on average, from 1, the predicates.
+
+        The rules themselves are the highest level.
+
+        >>> list(AbeGen(rules=1000).sharing_by_level())
+        [1, 2, 3]
+        """
+        return {level: n / distinct for level, (n, distinct) in self._counted().items()}
+
+    def _counted(self) -> dict[int, tuple[int, int]]:
+        """Occurrences and distinct ones among them, by level."""
+        nodes = [pool.all() for pool in self._pools]
+        identities = [self._predicates.all().identities()]
+        for node in reversed(nodes):
+            identities.append(node.identities(identities[-1]))
+        uses = np.ones(self.rules, dtype=np.int64)
+        counted = {len(nodes) + 1: (self.rules, len(np.unique(identities[-1])))}
+        for level, (node, below) in enumerate(zip(nodes, identities[-2::-1], strict=True)):
+            uses = node.uses_below(uses, len(below))
+            counted[len(nodes) - level] = (int(uses.sum()), len(np.unique(below[uses > 0])))
+        if self.depth == 1:  # a rule is its sole predicate
+            del counted[2]
+        return dict(sorted(counted.items()))
 
     @cached_property
     def _pools(self) -> "list[_Pool]":
@@ -186,13 +200,19 @@ class AbeGen:
             # With alpha 0 an entry a draw, whether or not a node has as many operands.
             draws = size * (mean if self.alpha else max(counts))
             below = max(self.operands, round(draws / (1 + slope * self.alpha)))
-            pools.append(_Pool(_key(self.seed, depth), size, below, self.alpha, counts, shares))
+            pools.append(_Pool(key_of(self.seed, depth), size, below, self.alpha, counts, shares))
             size = below
         return pools
 
     @property
-    def _predicates(self) -> "_PredicatePool":
-        return _PredicatePool(_key(self.seed, 0), self._pools[-1].below, self)
+    def _predicates(self) -> PredicatePool:
+        return PredicatePool(
+            key_of(self.seed, 0),
+            self._pools[-1].below,
+            self.attributes,
+            self.attribute_alpha,
+            self.cardinality,
+        )
 
 
 @dataclass(frozen=True)
@@ -212,25 +232,17 @@ class _Pool:
     def some(self, numbers: Integers) -> "_Nodes":
         highest = max(i for i, share in enumerate(self.shares) if share)
         shares = np.cumsum(self.shares[:highest])  # their sum may round to less than 1
-        operators = np.searchsorted(shares, _uniform(self.key, numbers, -1), side="right")
+        operators = np.searchsorted(shares, uniform(self.key, numbers, -1), side="right")
         counts = np.array(self.counts)[operators]
         starts = np.concatenate([[0], np.cumsum(counts)])
         parents = np.repeat(np.arange(len(numbers)), counts)
         slots = np.arange(starts[-1]) - starts[parents]
         if self.alpha == 0:
-            children = _scattered(numbers[parents] * max(self.counts) + slots, self.below)
+            children = scattered(numbers[parents] * max(self.counts) + slots, self.below)
             return _Nodes(operators, starts, children)
-        children = _zipf(_uniform(self.key, numbers[parents], slots), self.below, self.alpha)
-        # A node that drew a child twice draws again, until no node has one twice.
-        while True:
-            keys = parents * self.below + children
-            order = np.argsort(keys, kind="stable")
-            again = order[1:][keys[order[1:]] == keys[order[:-1]]]
-            if not len(again):
-                return _Nodes(operators, starts, children)
-            slots[again] += self.below  # slots that no node has
-            drawn = _uniform(self.key, numbers[parents[again]], slots[again])
-            children[again] = _zipf(drawn, self.below, self.alpha)
+        given = numbers[parents]
+        children = zipf_apart(self.key, given, parents, slots, self.below, self.alpha)
+        return _Nodes(operators, starts, children)
 
 
 @dataclass(frozen=True)
@@ -256,132 +268,10 @@ class _Nodes:
 
     def identities(self, below: Integers) -> Integers:
         """A hash a node, equal where operator and set of children are."""
-        mixed = _mix(below[self.children])
-        sums = np.add.reduceat(mixed, self.starts[:-1])
-        return _mix(sums + self.operators)
+        sums = np.add.reduceat(mixed(below[self.children]), self.starts[:-1])
+        return mixed(sums + self.operators)
 
     def uses_below(self, uses: Integers, pool: int) -> Integers:
         """How often each entry of the pool below occurs, given how often each node does."""
         weights = np.repeat(uses, np.diff(self.starts))
         return np.bincount(self.children, weights, pool).astype(np.int64)
-
-
-@dataclass(frozen=True)
-class _PredicatePool:
-    """Predicates by number."""
-
-    key: int
-    size: int
-    workload: AbeGen
-
-    def all(self) -> "_Predicates":
-        return self.some(np.arange(self.size))
-
-    def some(self, numbers: Integers) -> "_Predicates":
-        cardinality, top = self.workload.cardinality, self.workload.cardinality - 1
-        drawn = [_uniform(self.key, numbers, slot) for slot in range(4 + MOST_VALUES)]
-        attributes = _zipf(drawn[0], self.workload.attributes, self.workload.attribute_alpha)
-        comparisons = numbers < round(self.size * COMPARISON_RANKS)
-        operators = np.where(comparisons, _below(drawn[1], IN), IN + _below(drawn[1], 9 - IN))
-        values = np.full((len(numbers), MOST_VALUES), -1)
-        values[:, 0] = _below(drawn[2], cardinality)
-        # `<` and `>=` take no 0 and `<=` and `>` not the highest value: never or always true.
-        for bounded, shift in (((2, 5), 1), ((3, 4), 0)):
-            rows = np.isin(operators, bounded)
-            values[rows, 0] = _below(drawn[2][rows], max(1, top)) + shift
-        rows = operators == BETWEEN
-        widths = (NARROWEST + drawn[3][rows] * (WIDEST - NARROWEST)) * cardinality
-        spans = np.clip(np.rint(widths).astype(np.int64) - 1, 0, top)
-        values[rows, 0] = _below(drawn[2][rows], top - spans + 1)
-        values[rows, 1] = values[rows, 0] + spans
-        rows = (operators == IN) | (operators == NOT_IN)
-        values[rows] = _value_lists(drawn[3][rows], np.array(drawn[4:]).T[rows], cardinality)
-        return _Predicates(attributes, operators, values)
-
-
-@dataclass(frozen=True)
-class _Predicates:
-    """Predicates as columns; `values` is padded with -1 on the right."""
-
-    attributes: Integers
-    operators: Integers
-    values: Integers
-
-    def texts(self) -> list[str]:
-        texts = []
-        columns = (self.attributes.tolist(), self.operators.tolist(), self.values.tolist())
-        for attribute, operator, values in zip(*columns, strict=True):
-            if operator < IN:
-                texts.append(f"a{attribute} {COMPARISONS[operator]} {values[0]}")
-            elif operator == BETWEEN:
-                texts.append(f"a{attribute} between {values[0]} and {values[1]}")
-            else:
-                listed = ", ".join([str(value) for value in values if value >= 0])
-                texts.append(f"a{attribute} {'in' if operator == IN else 'not in'} ({listed})")
-        return texts
-
-    def identities(self) -> Integers:
-        """A hash a predicate, equal where attribute, operator and values are."""
-        hashed = _mix(self.attributes * 9 + self.operators)
-        for column in self.values.T:
-            hashed = _mix(hashed + column)
-        return hashed
-
-
-def _value_lists(length: Floats, drawn: Floats, cardinality: int) -> Integers:
-    """Rows of two to five ascending distinct values, padded with -1 on the right."""
-    most = min(MOST_VALUES, cardinality)
-    fewest = min(2, most)
-    counts = (fewest + _below(length, most - fewest + 1))[:, None]
-    places = np.arange(MOST_VALUES)
-    # Ascending numbers, the j-th raised by j, are distinct; room for that is left at the top.
-    values = _below(drawn, cardinality - counts + 1)
-    values[places >= counts] = cardinality
-    values.sort(axis=1)
-    return np.where(places < counts, values + places, -1)
-
-
-def _zipf(drawn: Floats, size: int, alpha: float) -> Integers:
-    """Ranks from 0 to size - 1, rank r as often as (r + 1) ** -alpha."""
-    cumulative = _cumulative(size, alpha)
-    # The highest of the products may round up to the total, which is beyond the last rank.
-    ranks: Integers = np.searchsorted(cumulative[:-1], drawn * cumulative[-1], side="right")
-    return ranks
-
-
-@lru_cache(maxsize=8)
-def _cumulative(size: int, alpha: float) -> Floats:
-    cumulative: Floats = np.cumsum(np.arange(1, size + 1, dtype=np.float64) ** -alpha)
-    return cumulative
-
-
-def _scattered(numbers: Integers, size: int) -> Integers:
-    """Numbers below size, each to one of its own, far from those of its neighbours."""
-    step = max(1, int(min(size, 2**31) * 0.618))
-    while gcd(step, size) != 1:
-        step += 1
-    return numbers * step % size
-
-
-def _below(drawn: Floats, limit: int | Integers) -> Integers:
-    """Integers from 0 to limit - 1."""
-    integers: Integers = (drawn * limit).astype(np.int64)
-    return integers
-
-
-def _key(seed: int, pool: int) -> int:
-    return int(np.random.SeedSequence([seed, pool]).generate_state(1, np.uint64)[0] >> 1)
-
-
-def _uniform(key: int, numbers: Integers, slots: int | Integers) -> Floats:
-    """Numbers from 0 up to 1, each given by the key, a number and a slot."""
-    bits = _mix(_mix(numbers + key) + slots).astype(np.uint64)
-    return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
-
-
-def _mix(numbers: Integers) -> Integers:
-    """The splitmix64 finaliser: near numbers become unrelated ones."""
-    bits = numbers.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
-    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return (bits ^ (bits >> np.uint64(31))).astype(np.int64)

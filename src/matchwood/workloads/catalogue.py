@@ -1,0 +1,46 @@
+"""Workloads by name."""
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+from matchwood.workloads.abe_gen import AbeGen
+from matchwood.workloads.ads import Ads
+from matchwood.workloads.audiences import Audiences
+from matchwood.workloads.fontoura import Fontoura
+
+# Those of the papers have numbers for ids, and events of few of many integer attributes.
+OF_PAPERS: dict[str, type[Any]] = {"abe-gen": AbeGen, "fontoura": Fontoura, "ads": Ads}
+WORKLOADS: dict[str, type[Any]] = {"audiences": Audiences, **OF_PAPERS}
+
+
+class Workload(Protocol):
+    """What all of these have."""
+
+    @property
+    def rules(self) -> int: ...
+
+    def texts(self, start: int = 0, stop: int | None = None) -> list[str]: ...
+
+    def events(self, n: int, *, start: int = 0) -> list[dict[str, Any]]: ...
+
+
+def workload(name: str, **settings: Any) -> Workload:
+    """A workload by its name; settings that are not given are its defaults.
+
+    >>> workload("abe-gen", rules=10, seed=2).rules
+    10
+    """
+    if name not in WORKLOADS:
+        raise ValueError(f"no workload {name!r}: expected one of {', '.join(WORKLOADS)}")
+    made: Workload = WORKLOADS[name](**settings)
+    return made
+
+
+def rule_ids(name: str, start: int, stop: int) -> Iterator[int | str]:
+    """The ids of rules by number: texts in audiences, numbers elsewhere.
+
+    >>> list(rule_ids("audiences", 3, 5)), list(rule_ids("ads", 3, 5))
+    (['audience-3', 'audience-4'], [3, 4])
+    """
+    numbers = range(start, stop)
+    return iter(numbers) if name in OF_PAPERS else (f"audience-{number}" for number in numbers)
