@@ -3,12 +3,13 @@
 from typing import TYPE_CHECKING, Any
 
 from matchwood.language import EventError, RuleError, attr, parse
+from matchwood.operators import operator
 from matchwood.schema import Schema
 
 if TYPE_CHECKING:
     from matchwood.engine import Matcher
 
-__all__ = ["EventError", "Matcher", "RuleError", "Schema", "attr", "parse"]
+__all__ = ["EventError", "Matcher", "RuleError", "Schema", "attr", "operator", "parse"]
 __version__ = "0.1.0"
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from matchwood.index.segment import build
 from matchwood.index.statistics import Statistics, profile
 from matchwood.language.errors import RuleError
-from matchwood.language.evaluation import Hierarchies, Operator, evaluate
+from matchwood.language.evaluation import Hierarchies, evaluate
 from matchwood.language.events import Event
 from matchwood.language.explanation import Explanation, explain
 from matchwood.language.text import parse
@@ -43,7 +43,7 @@ class Matcher(Store, MutableMapping[Any, Any]):
         rules: Any = None,
         *,
         statistics: Statistics | None = None,
-        operators: Mapping[str, Operator] | None = None,
+        operators: Any = None,
         schema: Hierarchies | None = None,
         enforce: bool = False,
         progress: Progress | None = None,
@@ -360,7 +360,7 @@ class Matcher(Store, MutableMapping[Any, Any]):
         cls,
         path: str | os.PathLike[str],
         *,
-        operators: Mapping[str, Operator] | None = None,
+        operators: Any = None,
         schema: Hierarchies | None = None,
         enforce: bool = False,
         check: bool = True,

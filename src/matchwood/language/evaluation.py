@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from matchwood.language.arithmetic import Attribute, Variable
+from matchwood.language.bindings import Answer, Ask, Truth, rows_of, substitutions, truth_of_join
 from matchwood.language.calls import address, network
 from matchwood.language.errors import RuleError
 from matchwood.language.events import Event, Seen
@@ -23,7 +24,6 @@ from matchwood.language.tree import (
     Node,
     Not,
     Or,
-    VariableComparison,
     Xnor,
     Xor,
     fold,
@@ -37,9 +37,10 @@ from matchwood.language.values import (
     holds,
     read_time,
 )
+from matchwood.language.variables import Join, canonical_call, joined
 
-Truth = bool | None  # None: undefined
 Operator = Callable[..., object]
+MAX_BINDINGS = 100  # substitutions that are told of a rule
 
 
 class Hierarchies(Protocol):
@@ -58,8 +59,9 @@ def evaluate(
 ) -> Truth:
     """Whether a rule is true of an event: True, False, or None for undefined.
 
-    `operators` are the functions that calls name, made with the values of their arguments;
-    `schema` holds the hierarchies of `isa`.
+    `operators` are the functions that calls name, called with the values of their arguments
+    (see `asking`); `schema` holds the hierarchies of `isa`. A rule whose variables stand where
+    they may not is a RuleError (see `variables`).
 
     >>> from matchwood.language import parse
     >>> rule = parse("age >= 18 and tier != 'gold'")
@@ -67,13 +69,57 @@ def evaluate(
     [True, False, None]
     """
     seen = event if isinstance(event, Event) else Event(event)
-    return fold(tree, truth_of(seen, operators or {}, schema))
+    return fold(joined(tree), truth_of(seen, asking(seen, operators or {}), schema))
+
+
+def bindings(
+    tree: Node,
+    event: Mapping[str, object] | Event,
+    *,
+    operators: Mapping[str, Operator] | None = None,
+    ask: Ask | None = None,
+) -> list[dict[str, object]]:
+    """What satisfies the variables of a rule: substitutions, `MAX_BINDINGS` of them at most.
+
+    Those of each conjunction apart, if it has several sets of variables that share none; what is
+    under a `not` binds nothing.
+
+    >>> from matchwood.language import parse
+    >>> rule = parse("boats(image, ?y) and guards(image, ?z) and ?y > 2 * ?z")
+    >>> operators = {"boats": lambda image: [5], "guards": lambda image: [1, 2, 3]}
+    >>> bindings(rule, {"image": "…"}, operators=operators)
+    [{'y': 5, 'z': 1}, {'y': 5, 'z': 2}]
+    """
+    seen = event if isinstance(event, Event) else Event(event)
+    ask = ask or asking(seen, operators or {})
+    found: list[dict[str, object]] = []
+    for join in joins_of(joined(tree)):
+        answers = [answer for answer in map(ask, join.calls) if answer]
+        if len(answers) == len(join.calls):
+            for truth, bound in substitutions(join, answers, seen):
+                if truth and len(found) < MAX_BINDINGS:
+                    found.append({name: given for name, (given, _) in bound.items()})
+    return found
+
+
+def joins_of(tree: Node) -> Iterator[Join]:
+    """The joins of a rule that went through `joined`, but for those under a `not`."""
+    todo = [tree]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, Join):
+            yield node
+        elif not isinstance(node, Not):
+            todo.extend(reversed(node.operands))
 
 
 def truth_of(
-    seen: Event, operators: Mapping[str, Operator], schema: Hierarchies | None
+    seen: Event, ask: Ask, schema: Hierarchies | None
 ) -> Callable[[Node, Sequence[Truth]], Truth]:
-    """The truth of a node, given those of its operands: the whole meaning of the language."""
+    """The truth of a node, given those of its operands: the whole meaning of the language.
+
+    `ask` answers the calls of registered operators; the rule went through `joined`.
+    """
 
     def truth(node: Node, operands: Sequence[Truth]) -> Truth:
         match node:
@@ -98,11 +144,9 @@ def truth_of(
             case AttributeComparison():
                 return compare_attributes(seen[node.left], node.op, seen[node.right])
             case Call():
-                return call(node, seen, operators, schema)
-            case VariableComparison():
-                raise RuleError(
-                    f"evaluate does not bind variables: {node} needs the operators that bind them"
-                )
+                return call(node, seen, ask, schema)
+            case Join():
+                return truth_of_join(node, seen, ask)
         raise AssertionError(type(node))
 
     return truth
@@ -180,9 +224,7 @@ def compare_attributes(left: Seen, op: str, right: Seen) -> Truth:
 # Calls
 
 
-def call(
-    node: Call, seen: Event, operators: Mapping[str, Operator], schema: Hierarchies | None
-) -> Truth:
+def call(node: Call, seen: Event, ask: Ask, schema: Hierarchies | None) -> Truth:
     subject = node.arguments[0] if node.arguments else None
     if isinstance(subject, Attribute) and len(node.arguments) == 2:
         argument = node.arguments[1]
@@ -196,7 +238,8 @@ def call(
                 seen[subject.name],
                 lambda value: string_call(node.name, subject.name, value, part, schema),
             )
-    return registered(node, seen, operators)
+    answer = ask(node)
+    return None if answer is None else bool(answer)
 
 
 def string_call(
@@ -235,14 +278,46 @@ def contains(whole: Seen, part: object, seen: Event) -> Truth:
     return any(as_family(value, family) == sought for value in whole)
 
 
-def registered(node: Call, seen: Event, operators: Mapping[str, Operator]) -> Truth:
-    """A user's operator: not made where an argument is undefined; lists are passed whole."""
-    if any(isinstance(argument, Variable) for argument in node.arguments):
-        raise RuleError(f"evaluate does not bind variables: {node} has one")
+def asking(seen: Event, operators: Mapping[str, Operator]) -> Ask:
+    """What answers the calls of registered operators, each once, whatever its variables' names.
+
+    A function gets the values of the arguments that are no variables. It is not called where one
+    is undefined, gets lists whole, and is undefined where it raises. One that was registered with
+    `@operator` answers for itself.
+    """
+    known: dict[Call, Answer] = {}
+
+    def ask(node: Call) -> Answer:
+        canonical = canonical_call(node)
+        if canonical not in known:
+            known[canonical] = registered(canonical, seen, operators)
+        return known[canonical]
+
+    return ask
+
+
+def registered(node: Call, seen: Event, operators: Mapping[str, Operator]) -> Answer:
+    """The answer of a user's operator."""
     if node.name not in operators:
         raise RuleError(f"no operator is registered as {node.name!r}")
+    values = argument_values(node, seen)
+    if values is None:
+        return None
+    operator = operators[node.name]
+    if hasattr(operator, "answer"):
+        return operator.answer(node, values, seen)  # type: ignore[no-any-return]
+    try:
+        return rows_of(operator(*values), node)
+    except Exception:
+        return None
+
+
+def argument_values(node: Call, seen: Event) -> list[object] | None:
+    """The values of the arguments that are no variables; None where one is undefined."""
     values: list[object] = []
     for argument in node.arguments:
+        if isinstance(argument, Variable):
+            continue
         if not isinstance(argument, Attribute):
             values.append(argument)
             continue
@@ -250,5 +325,4 @@ def registered(node: Call, seen: Event, operators: Mapping[str, Operator]) -> Tr
         if isinstance(found, Value) and found.family is None:
             return None
         values.append(seen.raw[argument.name])
-    result = operators[node.name](*values)
-    return None if result is None else bool(result)
+    return values

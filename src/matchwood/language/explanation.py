@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import NamedTuple
 
-from matchwood.language.evaluation import Hierarchies, Operator, Truth, truth_of
+from matchwood.language.bindings import Ask, Truth
+from matchwood.language.evaluation import Hierarchies, Operator, asking, bindings, truth_of
 from matchwood.language.events import Event
 from matchwood.language.printing import outline, to_text
 from matchwood.language.tree import Node, Not, fold
+from matchwood.language.variables import Join, joined
 
 WORDS: dict[Truth, str] = {True: "true", False: "false", None: "undefined"}
 _SHOWN = 60
@@ -21,7 +23,7 @@ class Line(NamedTuple):
     truth: Truth
     branch: str  # the lines that lead to the node
     text: str
-    seen: dict[str, object]  # the values of the attributes that a predicate names
+    seen: dict[str, object]  # the values of the attributes and variables that a predicate names
 
 
 class Explanation:
@@ -91,9 +93,17 @@ def explain(
     true       ├─ age >= 18   age: 20
     undefined  └─ not
     undefined     └─ blocked  blocked: missing
+
+    What shares variables is one line, with a substitution that satisfies it.
+
+    >>> mob = {"mob": lambda image: [64]}
+    >>> print(explain(parse("mob(image, ?n) and ?n > 50"), {"image": "a.png"}, operators=mob))
+    true       mob(image, ?n) and ?n > 50  image: 'a.png', ?n: 64
     """
+    tree = joined(tree)
     seen = event if isinstance(event, Event) else Event(event)
-    of_node = truth_of(seen, operators or {}, schema)
+    ask = asking(seen, operators or {})
+    of_node = truth_of(seen, ask, schema)
     truths: dict[int, Truth] = {}
 
     def noted(node: Node, operands: Sequence[Truth]) -> Truth:
@@ -104,8 +114,16 @@ def explain(
     lines = []
     for branch, node in outline(tree):
         values = {name: seen.raw.get(name, _MISSING) for name in getattr(node, "attributes", ())}
+        if isinstance(node, Join):
+            values |= _bound(node, seen, ask)
         lines.append(Line(truths[id(node)], branch, _label(node), values))
     return Explanation(lines[0].truth, lines)
+
+
+def _bound(join: Join, seen: Event, ask: Ask) -> dict[str, object]:
+    """A substitution that satisfies a join, if any does."""
+    found = bindings(join, seen, ask=ask)
+    return {f"?{name}": value for name, value in found[0].items()} if found else {}
 
 
 def _label(node: Node) -> str:

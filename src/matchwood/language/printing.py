@@ -23,6 +23,7 @@ from matchwood.language.tree import (
     in_parity_chain,
 )
 from matchwood.language.values import Literal, Time, spell_number
+from matchwood.language.variables import Join
 
 _PLAIN = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 
@@ -84,6 +85,10 @@ def predicate_text(node: Node) -> str:
             return f"{node.name}({', '.join(map(side_text, node.arguments))})"
         case VariableComparison():
             return f"{side_text(node.left)} {node.op} {side_text(node.right)}"
+        case Join():
+            parts = (*node.calls, *node.constraints)
+            texts = [f"({to_text(p)})" if p.binding <= node.binding else to_text(p) for p in parts]
+            return " and ".join(texts)
     raise AssertionError(type(node))
 
 

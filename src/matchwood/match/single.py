@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from matchwood.index.atoms import VALUE_TEST
 from matchwood.index.segment import Segment, read_only
-from matchwood.language.evaluation import Hierarchies, Operator, Truth, evaluate
+from matchwood.language.bindings import Truth
+from matchwood.language.evaluation import Hierarchies, Operator, evaluate
 from matchwood.language.events import Event
 from matchwood.language.tree import Node
 from matchwood.match.encode import coders, encode

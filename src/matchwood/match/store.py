@@ -9,16 +9,18 @@ gone from the result as well.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.index.segment import Built, build
 from matchwood.index.statistics import Statistics
-from matchwood.language.evaluation import Hierarchies, Operator
+from matchwood.language.evaluation import Hierarchies
 from matchwood.match.merging import build_elsewhere
 from matchwood.match.parts import EMPTY, Columns, Context, Details, Part, Pending, Snapshot
+from matchwood.operators import Operators
 
 Id = str | int
 Longs = NDArray[np.int64]
@@ -38,7 +40,7 @@ class Store:
     def __init__(
         self,
         statistics: Statistics | None,
-        operators: Mapping[str, Operator] | None,
+        operators: Any,
         schema: Hierarchies | None,
     ) -> None:
         self._lock = threading.RLock()
@@ -47,7 +49,7 @@ class Store:
         self._next = 1
         self._merging: threading.Thread | None = None
         self.statistics = statistics
-        self.operators = dict(operators or {})
+        self.operators = Operators.of(operators)
         self.schema = schema
 
     @property

@@ -1,0 +1,101 @@
+"""How a function is run: as it is, within a time, or as a coroutine on a loop of our own."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+from collections.abc import Callable, Coroutine, Sequence
+from functools import cache
+from typing import Any
+
+MAX_ABANDONED = 32  # calls of an operator that ran over their time and still run
+
+
+class Overdue(Exception):
+    """A call took longer than its operator may."""
+
+
+class Watched:
+    """Runs functions in threads that are waited for only so long.
+
+    Python cannot stop a thread: one that is overdue runs on, and ends when its function does.
+    """
+
+    def __init__(self) -> None:
+        self._idle: list[_Worker] = []  # append and pop are atomic
+        self._abandoned = 0
+        self._lock = threading.Lock()
+
+    def run(self, function: Callable[[], Any], seconds: float) -> Any:
+        """The result of the function; `Overdue` where it takes longer."""
+        if self._abandoned >= MAX_ABANDONED:
+            raise Overdue(f"{self._abandoned} calls that ran over their time still run")
+        worker = self._idle.pop() if self._idle else _Worker()
+        done: queue.SimpleQueue[tuple[bool, Any]] = queue.SimpleQueue()
+        worker.jobs.put((function, done))
+        try:
+            good, result = done.get(timeout=seconds)
+        except queue.Empty:
+            with self._lock:
+                self._abandoned += 1
+            worker.jobs.put((self._returned, done))
+            worker.jobs.put(None)
+            raise Overdue(f"it took longer than {seconds:g} s") from None
+        self._idle.append(worker)
+        if not good:
+            raise result
+        return result
+
+    def _returned(self) -> None:
+        with self._lock:
+            self._abandoned -= 1
+
+
+class _Worker:
+    """A thread that runs one job after the other."""
+
+    def __init__(self) -> None:
+        self.jobs: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        threading.Thread(target=self._work, name="matchwood-operator", daemon=True).start()
+
+    def _work(self) -> None:
+        while (job := self.jobs.get()) is not None:
+            function, done = job
+            try:
+                done.put((True, function()))
+            except BaseException as error:
+                done.put((False, error))
+
+
+@cache
+def loop() -> asyncio.AbstractEventLoop:
+    """The event loop of asynchronous operators, in a thread of its own."""
+    made = asyncio.new_event_loop()
+    threading.Thread(target=made.run_forever, name="matchwood-operators", daemon=True).start()
+    return made
+
+
+def run_together(
+    started: Sequence[Callable[[], Coroutine[Any, Any, Any]]], seconds: float | None
+) -> list[Any]:
+    """The results of coroutines that run at the same time; exceptions are among them.
+
+    Must not be called on the loop itself, which would wait for what it is to run.
+    """
+
+    async def gathered() -> list[Any]:
+        return await asyncio.gather(
+            *(_within(one, seconds) for one in started), return_exceptions=True
+        )
+
+    return asyncio.run_coroutine_threadsafe(gathered(), loop()).result()
+
+
+async def _within(start: Callable[[], Coroutine[Any, Any, Any]], seconds: float | None) -> Any:
+    try:
+        return await asyncio.wait_for(start(), seconds)
+    except TimeoutError:
+        if seconds is None:
+            raise
+        raise Overdue(f"it took longer than {seconds:g} s") from None
