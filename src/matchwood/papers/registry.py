@@ -10,6 +10,11 @@ from matchwood.papers.protocol import Algorithm
 _CLASSES = {
     "scan": "scan.Scan",
     "bop": "bop.BoP",
+    "translation": "translation.Translation",
+    "dewey": "dewey.DeweyId",
+    "interval": "interval.IntervalId",
+    "dnf": "dnf.Dnf",
+    "scan-conjunctions": "scan_conjunctions.ScanConjunctions",
 }
 
 

@@ -1,0 +1,207 @@
+"""DNF expansion (Fontoura et al. 2010, §5.2): rules multiplied out, over the conjunction index.
+
+Each rule becomes the conjunctions of its disjunctive normal form, those that contradict themselves
+left out. Equal conjunctions, of one rule or of many, are one of the index, which knows the rules
+of each: a rule is true where one of its conjunctions is. The normal form can be exponentially
+larger than the rule; beyond a budget of literals the build stops with `OverBudget`.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from matchwood.compiled import compiled, lean
+from matchwood.index.program import AND, FALSE, OR, TRUE
+from matchwood.papers.annotations import Annotations, Index, Ints
+from matchwood.papers.conjunctions import Conjunctions
+from matchwood.papers.delta import Delta
+from matchwood.papers.forms import Forms
+from matchwood.papers.protocol import OverBudget, Rules
+
+BUDGET = 1 << 28  # literals of the normal forms of all rules of an index: a gibibyte
+
+
+class Dnf(Delta):
+    """Rules by the conjunctions of their disjunctive normal form.
+
+    >>> algorithm = Dnf({"a": "x = 1 and (y = 2 or z = 3)", "b": "x = 2"})
+    >>> algorithm.match({"x": 1, "z": 3})
+    ['a']
+    >>> wide = " and ".join(f"(a{i} = 1 or b{i} = 1)" for i in range(40))
+    >>> Dnf({"wide": wide})
+    Traceback (most recent call last):
+    ...
+    matchwood.papers.protocol.OverBudget: the normal forms have over 268,435,456 literals...
+    """
+
+    name = "DNF"
+    paper = "Fontoura et al. 2010, §5.2"
+    share: ClassVar[bool] = True  # whether equal conjunctions are one
+
+    def __init__(self, rules: Rules = (), budget: int = BUDGET) -> None:
+        self.budget = budget
+        super().__init__(rules)
+
+    def index(self, forms: Forms) -> Index:
+        return DisjunctIndex(forms, self.budget, self.share)
+
+
+class DisjunctIndex(Index):
+    """Conjunctions with the rules that each of them makes true."""
+
+    def __init__(self, forms: Forms, budget: int, share: bool) -> None:
+        conjunctions, rules = expand(forms, budget)
+        super().__init__(conjunctions, rules, share)
+        self._seen = np.zeros(len(forms.start) - 1, np.uint8)
+
+    def sort(self, conjunctions: Ints) -> Annotations:
+        """No order is needed."""
+        return self.annotations(conjunctions)
+
+    def evaluate(self, annotations: Annotations) -> Ints:
+        out = np.empty(min(len(annotations), len(self._seen)), np.int32)
+        self.candidates = once(annotations, self._seen, out)
+        return out[: self.candidates]
+
+    @property
+    def bytes(self) -> int:
+        return super().bytes + self._seen.nbytes
+
+
+def expand(forms: Forms, budget: int = BUDGET) -> tuple[Conjunctions, Ints]:
+    """The conjunctions of the normal forms of all rules, and the rule of each."""
+    start, literals, rules, over = _expand(*forms, budget)
+    if over >= 0:
+        raise OverBudget(
+            f"the normal forms have over {budget:,} literals, at rule {over + 1:,} of "
+            f"{len(forms.start) - 1:,}: take fewer or simpler rules, or raise the budget"
+        )
+    return Conjunctions(start, literals), rules
+
+
+@compiled
+def _expand(words, word_start, budget):
+    """Reads each rule from right to left, so that operands come before their operator.
+
+    Normal forms stand one after the other as on a stack, `counts` saying how many conjunctions
+    each has: an OR only adds up counts, an AND multiplies the last two until one is left.
+    """
+    start = np.zeros(1024, np.int64)
+    literals = np.empty(4096, np.int32)
+    rules = np.empty(1024, np.int32)
+    counts = np.empty(1024, np.int64)
+    done = 0  # conjunctions
+    for rule in range(len(word_start) - 1):
+        before = done
+        top = 0
+        for at in range(word_start[rule + 1] - 1, word_start[rule] - 1, -1):
+            word = words[at]
+            operator, operands = (-word - 1) & 7, (-word - 1) >> 3
+            if word >= 0 or operator == TRUE or operator == FALSE:
+                if top == len(counts):
+                    counts = _larger(counts, top + 1)
+                counts[top] = 0
+                if word >= 0 or operator == TRUE:
+                    if done + 2 > len(start):
+                        start = _larger(start, done + 2)
+                    if start[done] + 1 > len(literals):
+                        literals = _larger(literals, start[done] + 1)
+                    start[done + 1] = start[done]
+                    if word >= 0:
+                        literals[start[done]] = word
+                        start[done + 1] += 1
+                    done += 1
+                    counts[top] = 1
+                top += 1
+            elif operator == OR:
+                for _ in range(operands - 1):
+                    top -= 1
+                    counts[top - 1] += counts[top]
+            elif operator == AND:
+                for _ in range(operands - 1):
+                    top -= 1
+                    start, literals, made = _multiply(
+                        start, literals, done, counts[top - 1], counts[top], budget
+                    )
+                    if made < 0:
+                        return start, literals, rules, rule
+                    done += made - counts[top - 1] - counts[top]
+                    counts[top - 1] = made
+        if done > len(rules):
+            rules = _larger(rules, done)
+        rules[before:done] = rule
+        if start[done] > budget:
+            return start, literals, rules, rule
+    return start[: done + 1].copy(), literals[: start[done]].copy(), rules[:done].copy(), -1
+
+
+@compiled
+def _larger(array, least):
+    larger = np.zeros(2 * least, array.dtype)
+    larger[: len(array)] = array
+    return larger
+
+
+@compiled
+def _multiply(start, literals, done, left, right, budget):
+    """The last `left` + `right` conjunctions replaced by the product of both; how many that is.
+
+    The product is written behind them and then moved; -1 where it is over the budget.
+    """
+    first = done - right - left
+    made = done
+    for i in range(first, first + left):
+        for j in range(first + left, done):
+            width = start[i + 1] - start[i] + start[j + 1] - start[j]
+            if start[made] + width > budget:
+                return start, literals, -1
+            if made + 2 > len(start):
+                start = _larger(start, made + 2)
+            if start[made] + width > len(literals):
+                literals = _larger(literals, start[made] + width)
+            end = _unite(literals, start[i], start[i + 1], start[j], start[j + 1], start[made])
+            if end >= 0:
+                start[made + 1] = end
+                made += 1
+    low, shift = start[done], start[done] - start[first]
+    for i in range(low, start[made]):
+        literals[i - shift] = literals[i]
+    for i in range(done, made + 1):
+        start[first + i - done] = start[i] - shift
+    return start, literals, made - done
+
+
+@lean
+def _unite(literals, i, i_end, j, j_end, at):
+    """Two sorted conjunctions as one; where it ends, -1 if a literal meets its negation."""
+    begin = at
+    while i < i_end or j < j_end:
+        if j == j_end or (i < i_end and literals[i] <= literals[j]):
+            literal = literals[i]
+            i += 1
+        else:
+            literal = literals[j]
+            j += 1
+        if at > begin and literals[at - 1] == literal:
+            continue
+        if at > begin and literals[at - 1] == literal ^ 1:
+            return -1
+        literals[at] = literal
+        at += 1
+    return at
+
+
+@lean
+def once(rules, seen, out):
+    """Each rule once: out[:returned]. `seen` is zero before and after."""
+    top = 0
+    for rule in rules:
+        if not seen[rule]:
+            seen[rule] = 1
+            out[top] = rule
+            top += 1
+    for i in range(top):
+        seen[out[i]] = 0
+    return top
