@@ -1,0 +1,12 @@
+"""How alembic is run here: on the connection that it is given, in its transaction."""
+
+from alembic import context
+
+from matchwood.service.database import metadata
+
+context.configure(
+    connection=context.config.attributes["connection"],
+    target_metadata=metadata,
+    transactional_ddl=True,
+)
+context.run_migrations()

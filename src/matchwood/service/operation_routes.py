@@ -1,0 +1,32 @@
+"""What operators ask: is it alive, is it ready, how is it doing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+
+from matchwood import __version__
+from matchwood.service.requests import Anybody, Ready, bare_service, problems
+
+router = APIRouter(tags=["operations"])
+
+
+@router.get("/healthz")
+async def alive() -> dict[str, str]:
+    """The process answers."""
+    return {"status": "alive", "version": __version__}
+
+
+@router.get("/readyz", responses=problems())
+async def ready(request: Request) -> dict[str, str]:
+    """Everything is loaded and compiled: requests are answered."""
+    bare_service(request).check_ready()
+    return {"status": "ready"}
+
+
+@router.get("/status", responses=problems())
+async def status(service: Ready, caller: Anybody) -> dict[str, Any]:
+    """How much there is."""
+    figures = service.figures()
+    return {"version": __version__, "rules_version": service.rules.version, **figures}

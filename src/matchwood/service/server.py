@@ -1,0 +1,44 @@
+"""Run the application with uvicorn, which drains it when it is told to stop."""
+
+from __future__ import annotations
+
+import logging
+from types import FrameType
+
+import uvicorn
+
+from matchwood.service.app import create_app
+from matchwood.service.settings import Settings
+
+log = logging.getLogger("matchwood.service")
+
+
+class Server(uvicorn.Server):
+    """Tells the service first, so that open streams end and connections can be drained."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        service = self.config.app.state.service  # type: ignore[union-attr]
+        service.closing.set()
+        super().handle_exit(sig, frame)
+
+
+def serve(settings: Settings) -> bool:
+    """Serve until told to stop; False if the service could not be loaded."""
+    problems: list[bool] = []
+
+    def failed() -> None:
+        problems.append(True)
+        server.should_exit = True
+
+    config = uvicorn.Config(
+        create_app(settings, failed),
+        host=settings.host,
+        port=settings.port,
+        log_config=None,
+        access_log=False,
+        timeout_graceful_shutdown=round(settings.shutdown_seconds) or None,
+        timeout_keep_alive=75,
+    )
+    server = Server(config)
+    server.run()
+    return not problems and server.started

@@ -1,0 +1,267 @@
+"""`Service`: the parts of a running service, how they start, and what runs beside requests."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import secrets
+import time
+from collections import defaultdict
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection, Engine, bindparam, delete, select
+
+from matchwood.schema import Schema
+from matchwood.service import acceptance
+from matchwood.service.acceptance import Acceptance
+from matchwood.service.database import events, migrate, open_engine, sole_use, subscriptions
+from matchwood.service.index import SubscriptionIndex
+from matchwood.service.keys import Keys
+from matchwood.service.limits import Places, Rate
+from matchwood.service.outbox import Outbox
+from matchwood.service.problems import Problem
+from matchwood.service.roster import Roster
+from matchwood.service.rule_set import RuleSet
+from matchwood.service.settings import Settings, SettingsError
+from matchwood.service.subscriptions import Subscriptions
+from matchwood.service.writer import Marks, Writer
+from matchwood.warm import warm_up
+
+log = logging.getLogger("matchwood.service")
+
+
+class Service:
+    """A service on its database: `open`, `load` (which takes a while), then `close`."""
+
+    engine: Engine
+    writer: Writer
+    roster: Roster
+    index: SubscriptionIndex
+    outbox: Outbox
+    acceptance: Acceptance
+    subscriptions: Subscriptions
+    rules: RuleSet
+
+    def __init__(self, settings: Settings) -> None:
+        settings.check_binding()
+        self.settings = settings
+        self.keys = Keys(settings.keys)
+        self.ready = False
+        self.closing = asyncio.Event()
+        limits = settings.limits
+        streams = (limits.streams, limits.streams_a_key)
+        self.streams = Places(*streams, "too-many-streams", "streams and waiting polls")
+        self.match_rate = Rate(limits.matches_a_second, "too-many-matches")
+        self.threads = ThreadPoolExecutor(max(2, settings.threads), "work")
+        self.readers = ThreadPoolExecutor(4, "read")
+        self._held = ExitStack()
+        self._watchers: dict[int, set[asyncio.Event]] = defaultdict(set)
+        self._acknowledged: dict[int, int] = {}
+        self._beside: list[asyncio.Task[None]] = []
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    # Starting and stopping
+
+    def open(self) -> None:
+        """Take hold of the database and bring its tables up to date."""
+        self.engine = open_engine(self.settings)
+        self._held.callback(self.engine.dispose)
+        self._held.enter_context(sole_use(self.engine, self.settings))
+        migrate(self.engine)
+
+    def load(self) -> None:
+        """Bring into memory what the database has, and compile what matches."""
+        started = time.perf_counter()
+        warm_up()
+        self.writer = Writer(self.engine)
+        if not self.writer.marks["database"]:
+            self.writer.marks.take("database", secrets.randbits(40) + 1)
+        database = self.writer.marks["database"]  # snapshots of another are not taken for its own
+        numbers, expires, cursors = self._read_subscriptions()
+        self.roster = Roster.of(numbers, expires, cursors)
+        self.outbox = Outbox(self.roster, self._woken)
+        made_with = {"operators": self._operators(), "schema": self._schema()}
+        self.index = SubscriptionIndex(self.settings.data, database, **made_with)
+        self.index.load(self.engine, numbers, self.writer.marks["change"])
+        acceptance.restore(self.engine, self.outbox)
+        parts = (self.engine, self.writer, self.roster, self.index)
+        self.subscriptions = Subscriptions(*parts, self.settings)
+        self.subscriptions.load_counts()
+        self.rules = RuleSet(
+            self.engine, self.writer, self.threads, self.settings, database, **made_with
+        )
+        self.rules.load()
+        self.acceptance = Acceptance(
+            self.index, self.roster, self.outbox, self.writer, self.threads, self.settings.limits
+        )
+        gc.collect()
+        gc.freeze()  # what is there by now stays: collections need not look at it
+        self.writer.start()
+        seconds = round(time.perf_counter() - started, 3)
+        log.info("the service is loaded", extra={"seconds": seconds, **self.figures()})
+
+    async def start(self) -> None:
+        """Load, and start what runs beside requests; from then on the service is ready."""
+        self._loop = asyncio.get_running_loop()
+        await self._loop.run_in_executor(self.threads, self.load)
+        for work, seconds in (
+            (self._expire, 0.25),
+            (self._keep_cursors, 0.1),
+            (self._collect, 5.0),
+            (self._save, self.settings.snapshot_seconds),
+        ):
+            self._beside.append(asyncio.create_task(self._every(seconds, work)))
+        self.ready = True
+
+    async def close(self) -> None:
+        """Finish what was begun, write what is not written, and let go of the database."""
+        self.closing.set()
+        was_ready, self.ready = self.ready, False
+        for task in self._beside:
+            task.cancel()
+        await asyncio.gather(*self._beside, return_exceptions=True)
+        if was_ready:
+            await self._keep_cursors()
+            await asyncio.to_thread(self.writer.close)
+            await self._save()
+            self.index.close()
+        self.threads.shutdown()
+        self.readers.shutdown()
+        await asyncio.to_thread(self._held.close)
+
+    def check_ready(self) -> None:
+        if self.closing.is_set():
+            raise Problem("shutting-down", "the service is shutting down", retry_after=5)
+        if not self.ready:
+            raise Problem("not-ready", "the service is still loading", retry_after=2)
+
+    def figures(self) -> dict[str, int]:
+        """How much there is."""
+        return {
+            "subscriptions": self.roster.alive,
+            "rules": len(self.rules.matcher),
+            "events_waiting": self.outbox.events,
+            "deliveries_waiting_at_most": self.outbox.pairs,
+        }
+
+    def _read_subscriptions(self) -> tuple[Any, Any, Any]:
+        columns = (subscriptions.c.number, subscriptions.c.expires, subscriptions.c.cursor)
+        with self.engine.connect() as connection:
+            rows = connection.execute(select(*columns)).all()
+        numbers, expires, cursors = zip(*rows, strict=True) if rows else ((), (), ())
+        kinds = (np.int64, np.float64, np.int64)
+        found = zip((numbers, expires, cursors), kinds, strict=True)
+        return tuple(np.array(values, kind) for values, kind in found)  # type: ignore[return-value]
+
+    def _operators(self) -> Any:
+        if not self.settings.operators:
+            return None
+        try:
+            from matchwood import operators
+        except ImportError as error:
+            raise SettingsError(f"operators cannot be loaded: {error}") from error
+        return operators.load(self.settings.operators)
+
+    def _schema(self) -> Schema | None:
+        return Schema.load(self.settings.schema) if self.settings.schema else None
+
+    # Reading in threads
+
+    async def read(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """What a function that asks the database returns, without holding up the others."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self.readers, function, *arguments)
+
+    # Who is told of new events
+
+    def _woken(self, numbers: list[int]) -> None:
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._wake, numbers)
+
+    def _wake(self, numbers: list[int]) -> None:
+        for number in numbers:
+            for watcher in self._watchers.get(number, ()):
+                watcher.set()
+
+    @contextmanager
+    def watching(self, number: int) -> Iterator[asyncio.Event]:
+        """An event that is set whenever a subscription has something new."""
+        watcher = asyncio.Event()
+        self._watchers[number].add(watcher)
+        self.outbox.watch(number)
+        try:
+            yield watcher
+        finally:
+            self._watchers[number].discard(watcher)
+            if not self._watchers[number]:
+                del self._watchers[number]
+                self.outbox.watch(number, False)
+
+    # Cursors
+
+    def acknowledge(self, number: int, event: int) -> None:
+        """All events up to one are delivered; it is written a moment later."""
+        event = min(event, self.writer.marks["event"])
+        if self.roster.acknowledge(number, event):
+            self._acknowledged[number] = event
+
+    async def _keep_cursors(self) -> None:
+        if not self._acknowledged:
+            return
+        moved, self._acknowledged = self._acknowledged, {}
+        rows = [{"which": number, "event": event} for number, event in moved.items()]
+        update = (
+            subscriptions.update()
+            .where(subscriptions.c.number == bindparam("which"))
+            .values(cursor=bindparam("event"))
+        )
+
+        def work(connection: Connection, marks: Marks) -> None:
+            connection.execute(update, rows)
+
+        await asyncio.wrap_future(self.writer.submit(work))
+
+    # What runs beside requests
+
+    async def _every(self, seconds: float, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        while True:
+            await asyncio.sleep(seconds)
+            try:
+                await work()
+            except Exception:  # the database may be away: the next round tries again
+                log.exception("work beside requests failed", extra={"work": work.__name__})
+
+    async def _expire(self) -> None:
+        now = time.time()
+        expired = self.roster.expired(now)
+        if expired:
+            await self.subscriptions.remove(expired, expired_by=now)
+            for number in expired:  # its streams end
+                self._wake([number])
+
+    async def _collect(self) -> None:
+        now = time.time()
+        dropped = await self.read(self.outbox.collect, now, now - self.settings.retention)
+        for first, last, deliveries in dropped:
+            if deliveries:
+                log.warning(
+                    "events were dropped that were not fetched in time",
+                    extra={"first": first, "last": last, "deliveries": deliveries},
+                )
+
+            def work(
+                connection: Connection, marks: Marks, low: int = first, high: int = last
+            ) -> None:
+                connection.execute(delete(events).where(events.c.number.between(low, high)))
+
+            await asyncio.wrap_future(self.writer.submit(work))
+
+    async def _save(self) -> None:
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(self.threads, self.index.save)
+        await loop.run_in_executor(self.threads, self.rules.save)

@@ -1,0 +1,14 @@
+"""A service that the tests of a module share."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from service.serving import Served, served, settings_in
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("service")
+    with served(settings_in(folder, webhooks={"private_addresses": True})) as running:
+        yield running

@@ -1,0 +1,81 @@
+"""A service for tests: in a thread of this process, on a free port, with a client for it."""
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import uvicorn
+
+from matchwood.service.app import create_app
+from matchwood.service.service import Service
+from matchwood.service.settings import Settings
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class Served:
+    """A running service, and what tests ask of it."""
+
+    def __init__(self, service: Service, url: str) -> None:
+        self.service = service
+        self.url = url
+        self.http = httpx.Client(base_url=url, timeout=30)
+
+    def subscribe(self, rule: str, **more: Any) -> dict[str, Any]:
+        answer = self.http.post("/subscriptions", json={"rule": rule, "subscriber": "ann", **more})
+        assert answer.status_code == 201, answer.text
+        made: dict[str, Any] = answer.json()
+        return made
+
+    def publish(self, event: Any) -> Any:
+        answer = self.http.post("/events", json=event)
+        assert answer.status_code == 202, answer.text
+        return answer.json()
+
+    def as_subscriber(self, made: dict[str, Any]) -> dict[str, str]:
+        return {"Authorization": f"Bearer {made['ticket']}"}
+
+    def fetch(self, made: dict[str, Any], **asked: Any) -> list[dict[str, Any]]:
+        path = f"/subscriptions/{made['id']}/events"
+        answer = self.http.get(path, params=asked, headers=self.as_subscriber(made))
+        assert answer.status_code == 200, answer.text
+        events: list[dict[str, Any]] = answer.json()["events"]
+        return events
+
+
+@contextlib.contextmanager
+def served(settings: Settings) -> Iterator[Served]:
+    port = free_port()
+    app = create_app(settings.changed(port=port))
+    config = uvicorn.Config(app, port=port, log_config=None, access_log=False)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    running = Served(app.state.service, f"http://127.0.0.1:{port}")
+    try:
+        until = time.monotonic() + 120
+        while not app.state.service.ready:
+            assert thread.is_alive(), "the service ended"
+            assert time.monotonic() < until, "the service is not ready"
+            time.sleep(0.02)
+        yield running
+    finally:
+        running.http.close()
+        server.should_exit = True
+        app.state.service.closing.set()
+        thread.join(30)
+        assert not thread.is_alive()
+
+
+def settings_in(folder: Path, **more: Any) -> Settings:
+    given = {"data": str(folder), "synchronous": "normal", **more}
+    return Settings.read(given, {})

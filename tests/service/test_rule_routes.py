@@ -1,0 +1,130 @@
+"""Rules over HTTP: one by one, all at once, and matching."""
+
+import json
+
+import pytest
+
+from service.serving import Served, served, settings_in
+
+
+@pytest.fixture(autouse=True)
+def _no_rules(service: Served) -> None:
+    assert service.http.put("/rules", json=[]).status_code == 200
+
+
+def test_a_rule_is_set_read_matched_and_deleted(service: Served) -> None:
+    http = service.http
+    made = http.put("/rules/adults", json={"rule": "age >= 18", "tags": ["eu"], "priority": 2})
+    assert made.status_code == 201
+    shown = {"id": "adults", "rule": "age >= 18", "tags": ["eu"], "priority": 2.0}
+    assert made.json()["rule"] == shown
+    assert http.get("/rules/adults").json() == shown
+    found = http.post("/match", json={"event": {"age": 20}}).json()
+    assert [one["id"] for one in found["results"][0]["matches"]] == ["adults"]
+    assert found["version"] == made.json()["version"]
+    again = http.put("/rules/adults", json={"rule": "age >= 21"})
+    assert (again.status_code, again.json()["version"]) == (200, found["version"] + 1)
+    assert http.post("/match", json={"event": {"age": 20}}).json()["results"][0]["matches"] == []
+    assert http.delete("/rules/adults").json() == {"version": found["version"] + 2}
+    assert http.get("/rules/adults").status_code == 404
+    assert http.delete("/rules/adults").status_code == 404
+
+
+def test_an_upload_replaces_all_and_tells_the_difference(service: Served) -> None:
+    http = service.http
+    first = [{"id": name, "rule": f"x = '{name}'"} for name in "abc"]
+    before = http.put("/rules", json=first).json()
+    lines = [{"id": "b", "rule": "x = 'b'"}, {"id": "c", "rule": "y = 1"}, {"id": "d", "rule": "z"}]
+    body = "\n".join(map(json.dumps, lines))
+    headers = {"Content-Type": "application/x-ndjson"}
+    dry = http.put("/rules?dry_run=true", content=body, headers=headers).json()
+    assert dry["version"] == before["version"]
+    answer = http.put("/rules", content=body, headers=headers).json()
+    assert answer["ids"] == {"added": ["d"], "changed": ["c"], "removed": ["a"]} == dry["ids"]
+    assert answer["version"] == before["version"] + 1 == answer["previous"] + 1
+    listed = http.get("/rules").json()
+    assert [rule["id"] for rule in listed["rules"]] == ["b", "c", "d"]
+    latest = http.get("/rules/versions?limit=1").json()["versions"][0]
+    assert (latest["version"], latest["added"]) == (answer["version"], 1)
+
+
+def test_a_bad_rule_in_an_upload_changes_nothing(service: Served) -> None:
+    http = service.http
+    http.put("/rules", json=[{"id": "a", "rule": "x = 1"}])
+    answer = http.put("/rules", json=[{"id": "b", "rule": "x = 1"}, {"id": "c", "rule": "x ="}])
+    assert answer.status_code == 422
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.json()["type"] == "urn:matchwood:problem:invalid-rule"
+    assert [one["id"] for one in answer.json()["errors"]] == ["c"]
+    assert [rule["id"] for rule in http.get("/rules").json()["rules"]] == ["a"]
+
+
+def test_a_change_of_rules_that_others_have_changed_is_refused(service: Served) -> None:
+    http = service.http
+    version = http.put("/rules/a", json={"rule": "x = 1"}).json()["version"]
+    old = {"If-Match": f'"{version - 1}"'}
+    assert http.put("/rules/a", json={"rule": "x = 2"}, headers=old).status_code == 412
+    assert http.put("/rules", json=[], headers=old).status_code == 412
+    assert http.delete("/rules/a", headers=old).status_code == 412
+    assert http.delete("/rules/a", headers={"If-Match": str(version)}).status_code == 200
+
+
+def test_matches_have_tags_limits_explanations_and_near_misses(service: Served) -> None:
+    http = service.http
+    rules = [
+        {"id": "low", "rule": "a = 1", "priority": 1},
+        {"id": "high", "rule": "a = 1", "priority": 9, "tags": ["t"]},
+        {"id": "near", "rule": "a = 1 and b = 2", "tags": ["t"]},
+    ]
+    http.put("/rules", json=rules)
+    asked = {"event": {"a": 1}, "limit": 1, "explain": True, "why_not": 1}
+    result = http.post("/match", json=asked).json()["results"][0]
+    assert [one["id"] for one in result["matches"]] == ["high"]
+    assert result["matches"][0]["explanation"]["truth"] == "true"
+    assert result["near"] == [{"id": "near", "lacked": ["b = 2"]}]
+    batch = {"events": [{"a": 1}, {"a": 2}] * 5, "tags": ["t"]}
+    results = http.post("/match", json=batch).json()["results"]
+    ids = [[match["id"] for match in one["matches"]] for one in results]
+    assert ids == [["high"], []] * 5
+
+
+def test_pages_follow_each_other(service: Served) -> None:
+    http = service.http
+    http.put("/rules", json=[{"id": f"r{n}", "rule": f"x = {n}"} for n in range(7)])
+    seen, after = [], ""
+    while after is not None:
+        page = http.get("/rules", params={"after": after, "limit": 3}).json()
+        seen += [rule["id"] for rule in page["rules"]]
+        after = page["next"]
+    assert seen == [f"r{n}" for n in range(7)]
+    found = http.get("/rules", params={"search": "x = 5"}).json()["rules"]
+    assert [rule["id"] for rule in found] == ["r5"]
+
+
+def test_rules_are_there_after_a_restart(tmp_path) -> None:
+    with served(settings_in(tmp_path)) as running:
+        running.http.put("/rules", json=[{"id": "a", "rule": "x = 1", "tags": ["t"]}])
+        running.http.put("/rules/b", json={"rule": "x = 1", "priority": 3})
+    for _ in range(2):  # the second time without its snapshot
+        with served(settings_in(tmp_path)) as running:
+            found = running.http.post("/match", json={"event": {"x": 1}}).json()
+            ids = {
+                (one["id"], *one["tags"], one["priority"]) for one in found["results"][0]["matches"]
+            }
+            assert ids == {("a", "t", 0.0), ("b", 3.0)}
+            assert found["version"] == 2
+        snapshots = list(tmp_path.glob("rules-*.mw"))
+        assert len(snapshots) == 1
+        snapshots[0].unlink()
+
+
+def test_a_rule_is_checked_and_explained(service: Served) -> None:
+    http = service.http
+    good = http.post("/check", json={"rule": "age >=18 and (tier='gold')"}).json()
+    assert good["text"] == "age >= 18 and tier = 'gold'"
+    assert good["attributes"] == ["age", "tier"]
+    bad = http.post("/check", json={"rule": "age >= "}).json()
+    assert (bad["valid"], bad["error"]["column"]) == (False, 8)
+    why = http.post("/explain", json={"rule": "age >= 18", "event": {"age": 3}}).json()
+    assert why["truth"] == "false"
+    assert http.post("/explain", json={"rule": "age >", "event": {}}).status_code == 422
