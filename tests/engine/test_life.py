@@ -348,3 +348,12 @@ def test_saved_and_loaded(tmp_path):
     loaded.save(tmp_path / "again.mw")
     assert_right(Matcher.load(tmp_path / "again.mw"), known, more)
     assert_right(pickle.loads(pickle.dumps(loaded)), known, more)
+
+
+def test_many_rules_are_removed_at_once() -> None:
+    m = Matcher({n: f"x >= {n}" for n in range(100)})
+    m[100] = "x >= 0"  # pending
+    assert m.remove([3, 5, 100, 5, 1_000]) == 3
+    assert sorted(m.match({"x": 10})) == [0, 1, 2, 4, 6, 7, 8, 9, 10]
+    assert len(m) == 98
+    assert m.remove([]) == 0

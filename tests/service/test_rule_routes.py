@@ -108,9 +108,8 @@ def test_rules_are_there_after_a_restart(tmp_path) -> None:
     for _ in range(2):  # the second time without its snapshot
         with served(settings_in(tmp_path)) as running:
             found = running.http.post("/match", json={"event": {"x": 1}}).json()
-            ids = {
-                (one["id"], *one["tags"], one["priority"]) for one in found["results"][0]["matches"]
-            }
+            matches = found["results"][0]["matches"]
+            ids = {(one["id"], *one["tags"], one["priority"]) for one in matches}
             assert ids == {("a", "t", 0.0), ("b", 3.0)}
             assert found["version"] == 2
         snapshots = list(tmp_path.glob("rules-*.mw"))

@@ -187,8 +187,14 @@ def _match(service: Service, given: MatchIn, events: list[dict[str, Any]]) -> Ma
         matches = []
         for one in details:
             why = matcher.explain(parse(one.rule), event).to_json() if given.explain else None
-            about = {"tags": sorted(one.tags), "priority": one.priority}
-            matches.append(Found(id=one.id, **about, bindings=None, explanation=why))
+            shown = Found(
+                id=one.id,
+                tags=sorted(one.tags),
+                priority=one.priority,
+                bindings=None,
+                explanation=why,
+            )
+            matches.append(shown)
         near = None
         if given.why_not:
             lacking = matcher.why_not(event, given.why_not)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection, Engine, bindparam, delete, select
 
+from matchwood import operators
 from matchwood.schema import Schema
 from matchwood.service import acceptance
 from matchwood.service.acceptance import Acceptance
@@ -162,10 +163,9 @@ class Service:
         if not self.settings.operators:
             return None
         try:
-            from matchwood import operators
-        except ImportError as error:
-            raise SettingsError(f"operators cannot be loaded: {error}") from error
-        return operators.load(self.settings.operators)
+            return operators.load(self.settings.operators)
+        except (ImportError, ValueError) as error:
+            raise SettingsError(str(error)) from error
 
     def _schema(self) -> Schema | None:
         return Schema.load(self.settings.schema) if self.settings.schema else None
