@@ -22,7 +22,9 @@ def expected(rules, events, operators=None, schema=None):
 def force(matcher, strategy):
     """Make every part take one way of matching batches, whatever it would cost."""
     for part in matcher._snapshot.parts:
-        part.batch._each, part.batch._sweep = (0.0, 1e9) if strategy == EACH else (1e9, 0.0)
+        part.batch._each.seconds, part.batch._sweep.seconds = (
+            (0.0, 1e9) if strategy == EACH else (1e9, 0.0)
+        )
 
 
 def singles(matcher, events, **selection):

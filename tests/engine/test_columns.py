@@ -341,3 +341,34 @@ def test_any_column(trees, table):
     matcher = Matcher(rules)
     for strategy in STRATEGIES:
         assert batches(matcher, table, strategy) == right
+
+
+ASKED_OF_LISTS = {
+    1: "contains(a, 'ab')", 2: "a like '%b'", 3: "not contains(a, 'ab')", 4: "a not like 'a%'",
+    5: "contains(a, 5)", 6: "contains(a, true)", 7: "a rlike '^a.b$'", 8: "endswith(a, 'b')",
+    9: "a ilike '%B'", 10: "contains(a, 2.5)", 11: "contains(a, date '2026-01-31')", 12: "a = 'ab'",
+}  # fmt: skip
+IN_LISTS = [["ab", "acb"], [], None, ["b", None], ["x"], ["ab", "ab", "2026-01-31"], [None], [""]]
+KINDS_OF_LISTS = {
+    "string": (pa.list_(pa.string()), IN_LISTS),
+    "large": (pa.large_list(pa.large_string()), IN_LISTS),
+    "dictionary": (pa.list_(pa.dictionary(pa.int8(), pa.string())), IN_LISTS),
+    "fixed": (pa.list_(pa.string(), 2), [["ab", "b"], None, [None, "x"], ["ab", "ab"]]),
+    "view": (pa.list_view(pa.string()), IN_LISTS),
+    "integer": (pa.list_(pa.int16()), [[5, 6], [], None, [None], [1]]),
+    "float": (pa.list_(pa.float64()), [[2.5, 5.0], [float("nan")], None, []]),
+    "boolean": (pa.list_(pa.bool_()), [[True], [False, None], None]),
+    "date": (pa.list_(pa.date32()), [[date(2026, 1, 31)], [date(2026, 1, 30)], None]),
+}
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("name", KINDS_OF_LISTS)
+def test_what_is_asked_of_the_strings_of_lists(name, strategy):
+    """Distinct elements are asked about once, and a list has the hits of all of its own."""
+    kind, rows = KINDS_OF_LISTS[name]
+    column = pa.array(rows, kind).slice(0)
+    for table in (pa.table({"a": column}), pa.table({"a": pa.concat_arrays([column] * 3)[1:]})):
+        events = [{"a": row} for row in table["a"].to_pylist()]
+        matcher = Matcher(ASKED_OF_LISTS)
+        assert batches(matcher, table, strategy) == expected(ASKED_OF_LISTS, events)

@@ -55,7 +55,7 @@ for matcher in (plain, lazy, Matcher(), Matcher({1: "true", 2: "false"})):
                 matcher[1] = "a >= 1 and c like '%x%'"
                 matcher.compact()
             for part in matcher._snapshot.parts:
-                part.batch._each, part.batch._sweep = strategy
+                part.batch._each.seconds, part.batch._sweep.seconds = strategy
             for events in (rows, rows * 40, table, table.slice(1), [{}]):
                 matcher.match_batch(events)
                 matcher.match_batch(events, tags={"t"}, limit=1)

@@ -136,7 +136,9 @@ def test_many_readers_of_one_segment():
 
     def batch(number):
         for part in matcher._snapshot.parts:
-            part.batch._each, part.batch._sweep = (1e9, 0) if number % 2 else (0, 1e9)
+            part.batch._each.seconds, part.batch._sweep.seconds = (
+                (1e9, 0) if number % 2 else (0, 1e9)
+            )
         assert pairs(matcher.match_batch(events)) == whole
 
     run(read, read, batch, batch, seconds=1)

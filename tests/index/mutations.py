@@ -76,7 +76,7 @@ def run(segment: Segment, events: list[dict[str, Any]]) -> None:
         matcher.match(each)
     if not segment.lazy:
         batch = BatchMatcher(matcher)
-        batch._each = 1.0  # so that the sweep looks cheaper
+        batch._each.seconds = 1.0  # so that the sweep looks cheaper
         codes, _ = codes_of_rows(events, matcher)
         for _ in batch.pairs(codes, ALL, lambda row: events[row]):
             pass

@@ -42,7 +42,7 @@ class Kernel:
 
     def sweep(self, codes: Codes) -> None:
         """All pairs of a batch, swept whatever it costs, and dropped."""
-        self.part.batch._each = 1.0  # as if single matches took a second each
+        self.part.batch._each.seconds = 1.0  # as if single matches took a second each
         for _ in self.part.batch.pairs(codes, ALL, _no_event):
             pass
 

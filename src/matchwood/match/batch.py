@@ -52,6 +52,22 @@ class Masks:
         self.true = np.zeros(WORDS * max(1, len(segment.opaque)), np.uint64)
 
 
+class Cost:
+    """Seconds of one of two ways, learnt as it is taken; what is passed over is tried again."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._first = True  # the first time kernels are loaded, or compiled
+
+    def learn(self, seconds: float) -> None:
+        if not self._first:
+            self.seconds = 0.5 * self.seconds + 0.5 * seconds
+        self._first = False
+
+    def pass_over(self) -> None:
+        self.seconds *= 0.998
+
+
 class BatchMatcher:
     """A segment ready to be asked about many events."""
 
@@ -75,8 +91,8 @@ class BatchMatcher:
         self.row_of_code = read_only(np.r_[0, np.cumsum(codes.astype(np.int64) + 1)])
         self.used = int(tree.used[0])
         self._free: list[Masks] = []
-        self._each = 2e-4 if segment.nodes > 10_000 else 2e-5  # seconds, measured as we go
-        self._sweep = 1e-4 + 4e-7 * segment.nodes
+        self._each = Cost(2e-4 if segment.nodes > 10_000 else 2e-5)
+        self._sweep = Cost(1e-4 + 4e-7 * segment.nodes)
 
     @property
     def scratch_bytes(self) -> int:
@@ -91,16 +107,19 @@ class BatchMatcher:
         """(events, ordinals) of all matches, in pieces; `rows` gives an event as it was."""
         if codes.events == 0 or self.matcher.segment.rules == 0:
             return
-        lazy = bool(self.matcher.segment.lazy)
-        if lazy or self.scratch_bytes > BUDGET or codes.events * self._each < self._sweep:
+        if self.matcher.segment.lazy or self.scratch_bytes > BUDGET:
+            yield from self._one_by_one(codes, keep, rows)
+        elif codes.events * self._each.seconds < self._sweep.seconds:
+            self._sweep.pass_over()
             yield from self._one_by_one(codes, keep, rows)
         else:
+            self._each.pass_over()
             yield from self._sweep_all(codes, keep)
 
     def _one_by_one(
         self, codes: Codes, keep: NDArray[np.uint8], rows: Callable[[int], Event]
     ) -> Iterator[tuple[Ints, Ints]]:
-        started = time.perf_counter()
+        started = time.thread_time()
         lazy = bool(self.matcher.segment.lazy)
         found: list[tuple[int, Ints]] = []
         held = 0
@@ -110,13 +129,15 @@ class BatchMatcher:
             found.append((event, ordinals))
             held += len(ordinals)
             if held > PAIRS:
+                took = time.thread_time() - started
                 yield _joined(found)
                 found, held = [], 0
+                started = time.thread_time() - took
+        self._each.learn((time.thread_time() - started) / codes.events)
         yield _joined(found)
-        self._each = 0.5 * self._each + 0.5 * (time.perf_counter() - started) / codes.events
 
     def _sweep_all(self, codes: Codes, keep: NDArray[np.uint8]) -> Iterator[tuple[Ints, Ints]]:
-        started = time.perf_counter()
+        started = time.thread_time()
         masks = self._free.pop() if self._free else Masks(self.matcher, self.used)
         for which, bounds, atoms in codes.hits:
             set_bits(masks.true, which, bounds, atoms)
@@ -141,11 +162,13 @@ class BatchMatcher:
             found = sweep(
                 self.tree, batch, keep, masks.masks, masks.nonzero, events, ordinals, place
             )
+            took = time.thread_time() - started
             yield events[:found], ordinals[:found]
+            started = time.thread_time() - took
         for _, bounds, atoms in codes.hits:
             clear_bits(masks.true, atoms)
         self._free.append(masks)
-        self._sweep = 0.5 * self._sweep + 0.5 * (time.perf_counter() - started)
+        self._sweep.learn(time.thread_time() - started)
 
 
 def _event(codes: Codes, event: int) -> tuple[Ints, Ints, Ints, Ints, Ints]:
@@ -307,10 +330,47 @@ class Columns:
 
 
 def _hits_of_lists(column: Any, name: str, matcher: SegmentMatcher) -> tuple[Ints, Longs, Ints]:
+    from matchwood.match.columns import distinct_elements
+
+    elements = distinct_elements(column)
+    if elements is None:
+        return _hits_of_rows(name, _read_lists(column, name), len(column), matcher)
+    bounds, atoms = matcher.patterns[name].hits_of_elements(elements.distinct)
+    most = len(matcher.segment.opaque)
+    return elements.rows, *join_hits(elements.bounds, elements.which, bounds, atoms, most)
+
+
+def _read_lists(column: Any, name: str) -> list[tuple[int, Strings]]:
     found: list[tuple[int, Strings]] = []
     for row, value in enumerate(column.to_pylist()):
         if value is not None:
             seen = Event({name: value})[name]
             assert not isinstance(seen, Value)
             found.append((row, seen))
-    return _hits_of_rows(name, found, len(column), matcher)
+    return found
+
+
+@compiled
+def join_hits(list_bounds, which, bounds, atoms, most):
+    """The hits of lists, each once, from those of their elements: (bounds, atoms)."""
+    rows = len(list_bounds) - 1
+    out_bounds = np.zeros(rows + 1, np.int64)
+    seen = np.full(most, -1, np.int64)
+    out = np.empty(1024, np.int32)
+    top = 0
+    for row in range(rows):
+        for i in range(list_bounds[row], list_bounds[row + 1]):
+            value = which[i]
+            if value < 0:
+                continue
+            if top + bounds[value + 1] - bounds[value] > len(out):
+                grown = np.empty(2 * len(out) + bounds[value + 1] - bounds[value], np.int32)
+                grown[:top] = out[:top]
+                out = grown
+            for j in range(bounds[value], bounds[value + 1]):
+                if seen[atoms[j]] != row:
+                    seen[atoms[j]] = row
+                    out[top] = atoms[j]
+                    top += 1
+        out_bounds[row + 1] = top
+    return out_bounds, out[:top].copy()

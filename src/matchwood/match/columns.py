@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -82,6 +83,15 @@ def is_list(kind: pa.DataType) -> bool:
     )
 
 
+def is_text(kind: pa.DataType) -> bool:
+    types = pa.types
+    return bool(
+        types.is_string(kind)
+        or types.is_large_string(kind)
+        or (hasattr(types, "is_string_view") and types.is_string_view(kind))
+    )
+
+
 def code_column(column: Any, coder: Coder, strings: bool) -> Coded:
     """The codes of an attribute's column; `strings`: patterns will ask for its distinct values."""
     if is_list(column.type):
@@ -99,6 +109,32 @@ def _code_lists(column: Any, coder: Coder) -> Coded:
     return Coded(main, inner.time, offsets, there)
 
 
+class Elements(NamedTuple):
+    """The elements of a column of lists, each distinct one once."""
+
+    distinct: list[Value]
+    which: NDArray[np.int64]  # value of each element, -1 for null
+    bounds: NDArray[np.int64]  # of each row's elements in `which`
+    rows: Ints  # the row itself, -1 where it has no list
+
+
+def distinct_elements(column: Any) -> Elements | None:
+    """The elements of a column of lists; None where rows must be read one by one."""
+    if pa.types.is_fixed_size_list(column.type):
+        column = column.cast(pa.list_(column.type.value_type))
+    values, types = column.values, pa.types
+    kind = values.type.value_type if types.is_dictionary(values.type) else values.type
+    if not (is_text(kind) or types.is_integer(kind) or types.is_boolean(kind)):
+        return None
+    if not types.is_dictionary(values.type):
+        values = pc.dictionary_encode(values)
+    which = values.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+    rows = np.arange(len(column), dtype=np.int32)
+    rows[~np.asarray(column.is_valid())] = -1
+    bounds = column.offsets.to_numpy().astype(np.int64)
+    return Elements([read(value) for value in values.dictionary.to_pylist()], which, bounds, rows)
+
+
 def _code_values(column: Any, coder: Coder, strings: bool) -> Coded:
     kind = column.type
     types = pa.types
@@ -106,12 +142,7 @@ def _code_values(column: Any, coder: Coder, strings: bool) -> Coded:
         return _constant(column, coder, MISSING)
     if types.is_floating(kind) or types.is_integer(kind):
         return _code_numbers(column, coder)
-    if (
-        types.is_dictionary(kind)
-        or types.is_string(kind)
-        or types.is_large_string(kind)
-        or (hasattr(types, "is_string_view") and types.is_string_view(kind))
-    ):
+    if types.is_dictionary(kind) or is_text(kind):
         return _code_dictionary(column, coder, strings)
     if types.is_boolean(kind) or types.is_decimal(kind):
         return _code_dictionary(column, coder, False)
@@ -195,18 +226,42 @@ def _code_dictionary(column: Any, coder: Coder, strings: bool) -> Coded:
     indices = column.indices.cast(pa.int64())  # they may be unsigned
     which = indices.fill_null(-1).to_numpy(zero_copy_only=False)
     values = dictionary.to_pylist()
+    if is_text(dictionary.type):
+        return _code_texts(values, which, coder, strings)
     seen = [read(value) for value in values]
     main = np.array([_main(coder, value) for value in seen] + [MISSING], np.int32)[which]
     time = None
     if coder.time_slot >= 0:
         codes = [coder.time_code(value.family, value.value) for value in seen] + [MISSING]
         time = np.array(codes, np.int32)[which]
+    return Coded(main, time)
+
+
+def _code_texts(
+    values: list[str | None], which: NDArray[np.int64], coder: Coder, strings: bool
+) -> Coded:
+    """Strings, of which Arrow knows that they are sound."""
+    null = [value is None for value in values]
+    texts = [value or "" for value in values]
+    exact = coder.exact.get(Family.STRING)
+    if exact is None:
+        codes = [OTHER] * len(texts)
+    else:
+        first, constants = coder.first[Family.STRING], coder.sorted[Family.STRING]
+        find = exact.get
+        codes = [find(text) or first + 2 * bisect_left(constants, text) for text in texts]
+    gone = np.array([*null, True])
+    main = np.array([*codes, MISSING], np.int32)
+    main[gone] = MISSING
+    time = None
+    if coder.time_slot >= 0:
+        moments = np.array([*(coder.time_code(Family.STRING, text) for text in texts), MISSING])
+        moments[gone] = MISSING
+        time = moments.astype(np.int32)[which]
     if not strings:
-        return Coded(main, time)
-    texts = [value if isinstance(value, str) else "" for value in values]
-    is_text = np.array([isinstance(value, str) for value in values] + [False])
+        return Coded(main[which], time)
     return Coded(
-        main, time, None, None, texts, np.where(is_text[which], which, -1).astype(np.int32)
+        main[which], time, None, None, texts, np.where(gone[which], -1, which).astype(np.int32)
     )
 
 

@@ -145,6 +145,27 @@ class PatternIndex:
         self.tried += tried
         return bounds, parts.numbers[places]
 
+    def hits_of_elements(self, values: Sequence[Value]) -> tuple[NDArray[np.int64], Numbers]:
+        """The hits of a list of each value alone, as `hits_of_many` gives them."""
+        self.calls += len(values)
+        parts = self._parts()
+        texts = [value.family is Family.STRING for value in values]
+        asked = [str(value.value) for value in values if value.family is Family.STRING]
+        bounds, places, tried = parts.texts.matches(asked)
+        if parts.others:
+            bounds, places, more = parts.with_others(asked, bounds, places)
+            tried += more
+        self.tried += tried
+        owner = np.repeat(np.flatnonzero(texts), np.diff(bounds))
+        kept = ~parts.substring[places]
+        equal = [parts.elements.equal_to(value) for value in values]
+        lengths = np.fromiter(map(len, equal), np.int64, len(equal))
+        owner = np.r_[owner[kept], np.repeat(np.arange(len(values)), lengths)]
+        equal_places = np.array([place for found in equal for place in found], np.int64)
+        places = np.r_[places[kept], equal_places].astype(np.int64)
+        counts = np.bincount(owner, minlength=len(values))
+        return np.r_[0, np.cumsum(counts)], parts.numbers[places[np.argsort(owner, kind="stable")]]
+
     def _parts(self) -> _Built:
         built = self._built
         if built is None:
