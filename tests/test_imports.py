@@ -31,9 +31,10 @@ MAY_IMPORT = {
     "workloads": f"{FOUNDATION} __init__",
     "spark": f"{FOUNDATION} __init__ warm tables workloads",
     "service": f"{FOUNDATION} __init__ warm tables",
+    "client": "language",
     "papers": f"{FOUNDATION} __init__ workloads",
     "bench": f"{FOUNDATION} __init__ warm tables check workloads spark service papers",
-    "cli": f"{FOUNDATION} __init__ warm tables check workloads spark service papers bench",
+    "cli": f"{FOUNDATION} __init__ warm tables check workloads spark service client papers bench",
     "__main__": "cli",
 }
 

@@ -3,7 +3,15 @@
 Exit codes: 0 fine, 1 findings, 2 misuse.
 """
 
-from matchwood.cli import checking, generating, matching, running, serving  # noqa: F401  (each adds to `app`)
+# each adds its commands to `app`
+from matchwood.cli import (  # noqa: F401
+    checking,
+    generating,
+    matching,
+    running,
+    serving,
+    subscribing,
+)
 from matchwood.cli.program import app, main
 
 __all__ = ["app", "main"]

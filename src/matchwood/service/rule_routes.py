@@ -101,13 +101,14 @@ async def list_versions(
     )
 
 
-@router.get("/rules/{rule_id}", responses=problems(404))
+@router.get("/rules/{rule_id:path}", responses=problems(404))
 async def read_rule(service: Ready, caller: Admin, rule_id: Id) -> RuleOut:
     return _rule(await service.read(service.rules.get, rule_id))
 
 
 @router.put(
-    "/rules/{rule_id}", responses={201: {"model": RuleSet, "description": "new"}, **problems(412)}
+    "/rules/{rule_id:path}",
+    responses={201: {"model": RuleSet, "description": "new"}, **problems(412)},
 )
 async def put_rule(
     request: Request, response: Response, service: Ready, caller: Admin, rule_id: Id, given: RuleIn
@@ -119,7 +120,7 @@ async def put_rule(
     return RuleSet(version=version, is_new=is_new, rule=_rule_of(one))
 
 
-@router.delete("/rules/{rule_id}", responses=problems(404, 412))
+@router.delete("/rules/{rule_id:path}", responses=problems(404, 412))
 async def delete_rule(request: Request, service: Ready, caller: Admin, rule_id: Id) -> Version:
     return Version(version=await service.rules.delete(rule_id, expected_version(request)))
 
