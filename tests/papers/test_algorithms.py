@@ -16,7 +16,7 @@ from matchwood.papers.registry import ALGORITHMS
 from matchwood.workloads.abe_gen import AbeGen
 
 # Switches beyond an algorithm's own choice, by its name
-SWITCHES: dict[str, list[dict[str, object]]] = {}
+SWITCHES: dict[str, list[dict[str, object]]] = {"interval": [{"walk": True}]}
 CASES = [
     pytest.param(name, switches, id="-".join([name, *(f"{k}={v}" for k, v in switches.items())]))
     for name in ALGORITHMS

@@ -5,7 +5,8 @@
 A million audience rules give a row a match and a million ABE-Gen rules an array an event, read
 from Parquet and written nowhere, on one core of Spark; then audience rules on two cores, and in
 shards, all open or one at a time. A thousand rules are also matched as Spark alone would: one
-boolean column a rule, and a cross join with a Python function, timed with few events and scaled.
+boolean column a rule, as columns and as the same rows, and a cross join with a Python function, timed
+with few events and scaled.
 Everything is run once before it is timed. Needs PySpark and Java.
 """
 
@@ -215,11 +216,13 @@ def plain(spark: SparkSession, folder: str, crossed: int) -> dict[str, Figures]:
     noop(ours)
     (quick,) = in_turn(lambda: noop(ours))
     columns = once(lambda: noop(wide))
+    as_rows = once(lambda: noop(rows_of_columns(wide)))
     cross = once(lambda: noop(joined)) * total / some.count()
     figures: dict[str, Figures] = {
         "few rules": {"matches_an_event": len(right) / crossed, "events_a_second": total / quick}
     }
-    for title, seconds in (("boolean columns", columns), ("cross join", cross)):
+    ways = {"boolean columns": columns, "boolean columns, rows": as_rows, "cross join": cross}
+    for title, seconds in ways.items():
         figures[title] = {
             "events_a_second": total / seconds,
             "time_over_match_events": seconds / quick,

@@ -165,8 +165,8 @@ class BatchMatcher:
             took = time.thread_time() - started
             yield events[:found], ordinals[:found]
             started = time.thread_time() - took
-        for _, bounds, atoms in codes.hits:
-            clear_bits(masks.true, atoms)
+        for which, bounds, atoms in codes.hits:
+            clear_bits(masks.true, which, bounds, atoms)
         self._free.append(masks)
         self._sweep.learn(time.thread_time() - started)
 
@@ -202,10 +202,13 @@ def set_bits(masks, which, bounds, atoms):
 
 
 @compiled
-def clear_bits(masks, atoms):
-    for atom in atoms:
-        for w in range(WORDS):
-            masks[WORDS * np.int64(atom) + w] = np.uint64(0)
+def clear_bits(masks, which, bounds, atoms):
+    """Undo `set_bits`; the hits may be those of a whole table, and these events a few of it."""
+    for event in range(len(which)):
+        value = which[event]
+        if value >= 0:
+            for i in range(bounds[value], bounds[value + 1]):
+                masks[WORDS * np.int64(atoms[i]) + (event >> 6)] = np.uint64(0)
 
 
 # Encoding

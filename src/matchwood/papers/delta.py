@@ -20,7 +20,7 @@ import numpy as np
 from matchwood.papers.annotations import Index, Ints, Longs
 from matchwood.papers.forms import Forms, forms
 from matchwood.papers.predicates import Predicates
-from matchwood.papers.protocol import Algorithm, Id, Rule, Work
+from matchwood.papers.protocol import Algorithm, Id, Rule, Rules, Work
 
 
 class Timings(NamedTuple):
@@ -50,10 +50,14 @@ class _Part(NamedTuple):
 class Delta(Algorithm):
     """An algorithm whose structure is a main index and a few delta indexes.
 
-    Rules are numbered as they arrive.
+    Rules are numbered as they arrive. `walk` is how conjunctions are found (see `conjunctions`).
     """
 
     timings: Timings = Timings()
+
+    def __init__(self, rules: Rules = (), walk: bool = False) -> None:
+        self.walk = walk
+        super().__init__(rules)
 
     @abstractmethod
     def index(self, forms: Forms) -> Index:

@@ -41,7 +41,7 @@ class DeweyId(Delta):
     paper = "Fontoura et al. 2010, §3"
 
     def index(self, forms: Forms) -> Index:
-        return DeweyIndex(leaves(forms))
+        return DeweyIndex(leaves(forms), self.walk)
 
 
 class DeweyIds(NamedTuple):
@@ -56,9 +56,9 @@ class DeweyIds(NamedTuple):
 class DeweyIndex(Index):
     """Leaves by their Dewey ID."""
 
-    def __init__(self, given: Leaves) -> None:
+    def __init__(self, given: Leaves, walk: bool = False) -> None:
         ids = annotate(given)
-        super().__init__(given.conjunctions, ids.words)
+        super().__init__(given.conjunctions, ids.words, walk=walk)
         self._long = ids.start, ids.steps
         self._levels = tuple(np.zeros((5, ids.longest + 1), np.int32))
 

@@ -40,20 +40,20 @@ class Dnf(Delta):
     paper = "Fontoura et al. 2010, §5.2"
     share: ClassVar[bool] = True  # whether equal conjunctions are one
 
-    def __init__(self, rules: Rules = (), budget: int = BUDGET) -> None:
+    def __init__(self, rules: Rules = (), budget: int = BUDGET, walk: bool = False) -> None:
         self.budget = budget
-        super().__init__(rules)
+        super().__init__(rules, walk)
 
     def index(self, forms: Forms) -> Index:
-        return DisjunctIndex(forms, self.budget, self.share)
+        return DisjunctIndex(forms, self.budget, self.share, self.walk)
 
 
 class DisjunctIndex(Index):
     """Conjunctions with the rules that each of them makes true."""
 
-    def __init__(self, forms: Forms, budget: int, share: bool) -> None:
+    def __init__(self, forms: Forms, budget: int, share: bool, walk: bool) -> None:
         conjunctions, rules = expand(forms, budget)
-        super().__init__(conjunctions, rules, share)
+        super().__init__(conjunctions, rules, share, walk)
         self._seen = np.zeros(len(forms.start) - 1, np.uint8)
 
     def sort(self, conjunctions: Ints) -> Annotations:

@@ -37,14 +37,14 @@ class IntervalId(Delta):
     paper = "Fontoura et al. 2010, §4"
 
     def index(self, forms: Forms) -> Index:
-        return IntervalIndex(leaves(forms))
+        return IntervalIndex(leaves(forms), self.walk)
 
 
 class IntervalIndex(Index):
     """Leaves by the interval that LABEL gives them."""
 
-    def __init__(self, given: Leaves) -> None:
-        super().__init__(given.conjunctions, label(given))
+    def __init__(self, given: Leaves, walk: bool = False) -> None:
+        super().__init__(given.conjunctions, label(given), walk=walk)
         self._matched = np.zeros(MOST + 1, np.int64)
         self._mark = 0
 

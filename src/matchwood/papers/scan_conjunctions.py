@@ -31,7 +31,7 @@ class ScanConjunctions(Delta):
     paper = "Fontoura et al. 2010, §5.2"
 
     def index(self, forms: Forms) -> Index:
-        return TreeIndex(leaves(forms))
+        return TreeIndex(leaves(forms), self.walk)
 
 
 class TreeIndex(Index):
@@ -41,9 +41,9 @@ class TreeIndex(Index):
     is its conjunction.
     """
 
-    def __init__(self, given: Leaves) -> None:
+    def __init__(self, given: Leaves, walk: bool = False) -> None:
         rule_of = np.repeat(np.arange(len(given.start) - 1, dtype=np.int32), np.diff(given.start))
-        super().__init__(given.conjunctions, rule_of[given.words >= 0])
+        super().__init__(given.conjunctions, rule_of[given.words >= 0], walk=walk)
         operators = np.concatenate(([0], np.cumsum(given.words < 0)))
         self._tree_start = given.start + operators[given.start]
         self._tree = np.empty(int(self._tree_start[-1]), np.int32)
@@ -106,16 +106,16 @@ def _scan(rules, found, true, seen, tree_start, tree, stack, out):
     """The rules that are true, and how many were evaluated. `true` and `seen` are left at zero."""
     for c in found:
         true[c] = 1
-    top, candidates = 0, 0
     for rule in rules:
-        if not seen[rule]:
-            seen[rule] = 1
+        seen[rule] = 1
+    top, candidates = 0, 0
+    for rule in range(len(seen)):  # in the order of trees, which is kind to caches
+        if seen[rule]:
+            seen[rule] = 0
             candidates += 1
             if _truth(tree, tree_start[rule], true, stack):
                 out[top] = rule
                 top += 1
-    for rule in rules:
-        seen[rule] = 0
     for c in found:
         true[c] = 0
     return top, candidates

@@ -18,7 +18,7 @@ from matchwood.spark.attributes import COLUMNS, Reading
 
 ROWS, ARRAY = "rows", "array"
 REPLICATED, SHARDED = "replicated", "sharded"
-GATHERED = 4_096  # events: batches are put together until they are as many
+GATHERED = 16_384  # events: batches are put together until they are as many
 OPENED = 2  # rule sets that a process keeps open: while versions change, the old and the new
 
 Ints = NDArray[np.int32]
