@@ -16,6 +16,7 @@ from matchwood.service.bodies import Given, events_of
 from matchwood.service.database import events
 from matchwood.service.index import SubscriptionIndex
 from matchwood.service.limits import Places, Rate
+from matchwood.service.metrics import Metrics
 from matchwood.service.outbox import Outbox, Stored
 from matchwood.service.problems import Problem, event_problem
 from matchwood.service.roster import Numbers, Roster
@@ -47,7 +48,9 @@ class Acceptance:
         writer: Writer,
         threads: ThreadPoolExecutor,
         limits: Limits,
+        metrics: Metrics,
     ) -> None:
+        self._metrics = metrics
         self.check: Check | None = None
         self._index = index
         self._roster = roster
@@ -75,6 +78,8 @@ class Acceptance:
             if not given.events:
                 return [], given.single
             stored = await asyncio.wrap_future(self._store(given.bodies, matches))
+            self._metrics.events.inc(len(stored))
+            self._metrics.matches.inc(sum(len(one.matches) for one in stored))
             return [Accepted(one.number, len(one.matches)) for one in stored], given.single
 
     def _matched(self, kind: str, body: bytes) -> tuple[Given, list[Numbers]]:

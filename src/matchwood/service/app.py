@@ -16,18 +16,36 @@ from starlette.responses import JSONResponse
 
 from matchwood import __version__
 from matchwood.service import (
+    bulk_routes,
+    dead_letter_routes,
     delivery_routes,
     event_routes,
     operation_routes,
     rule_routes,
     subscription_routes,
 )
-from matchwood.service.problems import Problem, answer, on_http, on_invalid, on_problem
+from matchwood.service.middleware import Around
+from matchwood.service.problems import (
+    Problem,
+    answer,
+    on_failure,
+    on_http,
+    on_invalid,
+    on_problem,
+)
 from matchwood.service.service import Service
 from matchwood.service.settings import Settings
 
 log = logging.getLogger("matchwood.service")
-ROUTES = (rule_routes, event_routes, subscription_routes, delivery_routes, operation_routes)
+ROUTES = (
+    rule_routes,
+    event_routes,
+    bulk_routes,
+    subscription_routes,
+    delivery_routes,
+    dead_letter_routes,
+    operation_routes,
+)
 
 
 def create_app(
@@ -59,6 +77,8 @@ def create_app(
     app.add_exception_handler(RequestValidationError, on_invalid)
     app.add_exception_handler(HTTPException, on_http)
     app.add_exception_handler(DBAPIError, _on_database)
+    app.add_exception_handler(Exception, on_failure)
+    app.add_middleware(Around, service=service)
     return app
 
 

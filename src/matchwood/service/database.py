@@ -14,6 +14,7 @@ from typing import Any
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     Column,
     Connection,
     Double,
@@ -80,6 +81,8 @@ subscriptions = Table(
     Column("secret", Text),  # what webhooks are signed with
     Column("change", BigInteger, nullable=False),  # the mark when its rule was last set
     Column("cursor", BigInteger, nullable=False),  # all events up to here are acknowledged
+    # How many events were dropped because they were not fetched in time.
+    Column("missed", BigInteger, nullable=False, server_default="0"),
     Index("subscriptions_by_change", "change"),
 )
 
@@ -91,6 +94,21 @@ events = Table(
     Column("at", Double, nullable=False),
     Column("body", Text, nullable=False),
     Column("matches", LargeBinary, nullable=False),  # little-endian unsigned 32-bit numbers
+)
+
+dead_letters = Table(
+    "dead_letters",
+    metadata,
+    Column("number", Number, primary_key=True, autoincrement=False),
+    Column("subscription", BigInteger, nullable=False),
+    Column("event", BigInteger, nullable=False),
+    Column("published", Double, nullable=False),
+    Column("body", Text, nullable=False),
+    Column("at", Double, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("error", Text, nullable=False),
+    Column("replay", Boolean, nullable=False),  # it is to be sent again
+    Index("dead_letters_by_subscription", "subscription", "number"),
 )
 
 

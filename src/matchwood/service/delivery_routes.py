@@ -11,12 +11,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
 
-from matchwood.service.deliveries import due
+from matchwood.service.deliveries import due, envelope
 from matchwood.service.forms import Acknowledged, Acknowledgement, Delivered, Polled
 from matchwood.service.problems import Problem
-from matchwood.service.requests import Ready, Secret, iso, problems
+from matchwood.service.requests import Ready, Secret, problems
 from matchwood.service.service import Service
 from matchwood.service.subscription_routes import authorised
+from matchwood.service.times import iso
 
 router = APIRouter(tags=["delivery"], responses=problems(404))
 AT_ONCE = 100  # events that a stream fetches together
@@ -75,6 +76,7 @@ async def poll(
             if not service.roster.is_live(row.number):
                 break
             await _woken(service, woken, left)
+    service.metrics.delivered.labels("poll").inc(len(found))
     events = [
         Delivered(id=one.number, published=iso(one.at), event=json.loads(one.body)) for one in found
     ]
@@ -110,6 +112,7 @@ async def _stream(service: Service, number: int) -> AsyncIterator[bytes]:
             found = await due(service, number, position, AT_ONCE)
             if found:
                 position = found[-1].number
+                service.metrics.delivered.labels("stream").inc(len(found))
                 yield b"".join(_message(one) for one in found)
                 continue
             left = until - time.monotonic()
@@ -132,8 +135,3 @@ async def _woken(service: Service, woken: asyncio.Event, seconds: float) -> bool
 
 def _message(one: Any) -> bytes:
     return f"id: {one.number}\nevent: match\ndata: {envelope(one)}\n\n".encode()
-
-
-def envelope(one: Any) -> str:
-    """An event as it is delivered; its JSON is not read again."""
-    return f'{{"id":{one.number},"published":"{iso(one.at)}","event":{one.body}}}'

@@ -165,6 +165,11 @@ class SubscriptionOut(BaseModel):
     expires: str
     delivery: Delivery
     cursor: int = Field(description="events up to this one are acknowledged")
+    missed: int = Field(description="events that were dropped, not being fetched in time")
+
+
+class SubscriptionChanged(SubscriptionOut):
+    secret: str | None = Field(description="what webhooks are signed with, where it is new")
 
 
 class SubscriptionNew(SubscriptionOut):
@@ -207,6 +212,29 @@ class Acknowledgement(Form):
 
 class Acknowledged(BaseModel):
     cursor: int
+
+
+class DeadLetter(BaseModel):
+    id: int
+    subscription: str
+    event: Delivered
+    at: str
+    attempts: int
+    error: str
+    replay: bool = Field(description="it is about to be sent again")
+
+
+class DeadLetterPage(BaseModel):
+    dead_letters: list[DeadLetter]
+    next: int | None
+
+
+class Replay(Form):
+    ids: list[int] | None = Field(None, max_length=1_000, description="all, if left out")
+
+
+class Replayed(BaseModel):
+    replayed: int
 
 
 class ProblemOut(BaseModel):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import APIRouter, Request
+from fastapi.responses import PlainTextResponse
+from prometheus_client import CONTENT_TYPE_LATEST
 
 from matchwood import __version__
 from matchwood.service.requests import Anybody, Ready, bare_service, problems
@@ -23,6 +25,13 @@ async def ready(request: Request) -> dict[str, str]:
     """Everything is loaded and compiled: requests are answered."""
     bare_service(request).check_ready()
     return {"status": "ready"}
+
+
+@router.get("/metrics", response_class=PlainTextResponse, responses=problems())
+async def metrics(request: Request, caller: Anybody) -> PlainTextResponse:
+    """Counters and gauges, as Prometheus reads them."""
+    page = bare_service(request).metrics.page()
+    return PlainTextResponse(page, media_type=CONTENT_TYPE_LATEST)
 
 
 @router.get("/status", responses=problems())

@@ -47,6 +47,14 @@ class Chunk(NamedTuple):
         return found[found > after]
 
 
+class Dropped(NamedTuple):
+    """Events that are in the outbox no longer."""
+
+    first: int
+    last: int
+    missed_by: Numbers  # subscriptions that had not fetched one; as often as they had not
+
+
 class Tail:
     """The pairs of the latest events, as they came."""
 
@@ -187,22 +195,19 @@ class Outbox:
 
     # What nobody waits for any more
 
-    def collect(self, now: float, kept_since: float) -> list[tuple[int, int, int]]:
-        """Drop chunks that all have acknowledged, or that are too old.
-
-        For each, its first and last event, and how many deliveries are dropped with it.
-        """
+    def collect(self, now: float, kept_since: float) -> list[Dropped]:
+        """Drop chunks that all have acknowledged, or that are too old."""
         with self._lock:
             if self._tail.events and self._tail.oldest < now - 60:
                 self._seal()
             chunks = list(self._chunks)
-        dropped: list[tuple[int, int, int]] = []
+        dropped: list[Dropped] = []
         for chunk in chunks:
             numbers = chunk.offsets.astype(np.int64) + chunk.first
             waiting = self._roster.waiting(chunk.subscriptions, numbers, now)
-            if waiting == 0 or chunk.newest < kept_since:
-                dropped.append((chunk.first, chunk.last, waiting))
-        gone = {first for first, _, _ in dropped}
+            if not len(waiting) or chunk.newest < kept_since:
+                dropped.append(Dropped(chunk.first, chunk.last, waiting))
+        gone = {one.first for one in dropped}
         with self._lock:
             self._chunks = [chunk for chunk in self._chunks if chunk.first not in gone]
         return dropped

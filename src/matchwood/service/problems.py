@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
@@ -13,6 +14,7 @@ from starlette.exceptions import HTTPException
 
 from matchwood.language.errors import EventError, RuleError
 
+log = logging.getLogger("matchwood.service")
 MEDIA_TYPE = "application/problem+json"
 URN = "urn:matchwood:problem:"
 
@@ -136,6 +138,14 @@ async def on_http(request: Request, error: Exception) -> JSONResponse:
     }
     headers = dict(error.headers or {})
     return JSONResponse(body, error.status_code, headers=headers, media_type=MEDIA_TYPE)
+
+
+async def on_failure(request: Request, error: Exception) -> JSONResponse:
+    """A mistake of ours: the log has it, with the id of the request."""
+    log.error("a request failed", exc_info=error)
+    body = {"type": "about:blank", "title": "Internal Server Error", "status": 500}
+    detail = "the service failed; its log says more, under the X-Request-Id of this answer"
+    return JSONResponse({**body, "detail": detail}, 500, media_type=MEDIA_TYPE)
 
 
 def _place(location: Any) -> str:

@@ -1,8 +1,7 @@
-"""What routes share: the service of a request, who calls, and times in answers."""
+"""What routes share: the service of a request, and who calls."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from fastapi import Depends, Request
@@ -46,16 +45,6 @@ Publisher = Annotated[Key, Depends(_caller("publisher"))]
 Subscriber = Annotated[Key, Depends(_caller("subscriber"))]
 Anybody = Annotated[Key, Depends(_caller("publisher", "subscriber"))]
 Admin = Annotated[Key, Depends(_caller())]
-
-
-def iso(seconds: float) -> str:
-    """A time as RFC 3339 has it.
-
-    >>> iso(0)
-    '1970-01-01T00:00:00.000Z'
-    """
-    moment = datetime.fromtimestamp(seconds, UTC)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def expected_version(request: Request) -> int | None:

@@ -100,10 +100,11 @@ class Roster:
         found: Numbers = numbers[self._of(self._expires, numbers) > now]
         return found
 
-    def waiting(self, numbers: Numbers, events: NDArray[np.int64], now: float) -> int:
-        """How many of these pairs are not acknowledged yet, by who lives."""
+    def waiting(self, numbers: Numbers, events: NDArray[np.int64], now: float) -> Numbers:
+        """The numbers of those pairs that are not acknowledged yet, by who lives."""
         behind = self._of(self._cursor, numbers) < events
-        return int(np.count_nonzero(behind & (self._of(self._expires, numbers) > now)))
+        found: Numbers = numbers[behind & (self._of(self._expires, numbers) > now)]
+        return found
 
     def expired(self, now: float) -> list[int]:
         """The numbers of those whose time is over."""

@@ -38,11 +38,11 @@ from matchwood.service.requests import (
     Publisher,
     Ready,
     expected_version,
-    iso,
     problems,
 )
 from matchwood.service.rule_set import SHOWN
 from matchwood.service.service import Service
+from matchwood.service.times import iso
 
 router = APIRouter(tags=["rules"], responses=problems())
 Id = Annotated[str, Path(min_length=1, max_length=512, pattern="^[^\\x00]+$")]

@@ -8,6 +8,7 @@ from types import FrameType
 import uvicorn
 
 from matchwood.service.app import create_app
+from matchwood.service.logs import log_to_standard_error
 from matchwood.service.settings import Settings
 
 log = logging.getLogger("matchwood.service")
@@ -24,6 +25,7 @@ class Server(uvicorn.Server):
 
 def serve(settings: Settings) -> bool:
     """Serve until told to stop; False if the service could not be loaded."""
+    log_to_standard_error(settings.log_level)
     problems: list[bool] = []
 
     def failed() -> None:

@@ -21,15 +21,18 @@ from matchwood.schema import Schema
 from matchwood.service import acceptance
 from matchwood.service.acceptance import Acceptance
 from matchwood.service.database import events, migrate, open_engine, sole_use, subscriptions
+from matchwood.service.dead_letters import DeadLetters
 from matchwood.service.index import SubscriptionIndex
 from matchwood.service.keys import Keys
 from matchwood.service.limits import Places, Rate
-from matchwood.service.outbox import Outbox
+from matchwood.service.metrics import Metrics
+from matchwood.service.outbox import Dropped, Outbox
 from matchwood.service.problems import Problem
 from matchwood.service.roster import Roster
 from matchwood.service.rule_set import RuleSet
 from matchwood.service.settings import Settings, SettingsError
 from matchwood.service.subscriptions import Subscriptions
+from matchwood.service.webhooks import Hook, Webhooks
 from matchwood.service.writer import Marks, Writer
 from matchwood.warm import warm_up
 
@@ -47,11 +50,14 @@ class Service:
     acceptance: Acceptance
     subscriptions: Subscriptions
     rules: RuleSet
+    webhooks: Webhooks
+    dead_letters: DeadLetters
 
     def __init__(self, settings: Settings) -> None:
         settings.check_binding()
         self.settings = settings
         self.keys = Keys(settings.keys)
+        self.metrics = Metrics(self.figures)
         self.ready = False
         self.closing = asyncio.Event()
         limits = settings.limits
@@ -91,20 +97,30 @@ class Service:
         self.index.load(self.engine, numbers, self.writer.marks["change"])
         acceptance.restore(self.engine, self.outbox)
         parts = (self.engine, self.writer, self.roster, self.index)
-        self.subscriptions = Subscriptions(*parts, self.settings)
+        self.subscriptions = Subscriptions(*parts, self.settings, self._hooked)
         self.subscriptions.load_counts()
         self.rules = RuleSet(
             self.engine, self.writer, self.threads, self.settings, database, **made_with
         )
         self.rules.load()
         self.acceptance = Acceptance(
-            self.index, self.roster, self.outbox, self.writer, self.threads, self.settings.limits
+            self.index,
+            self.roster,
+            self.outbox,
+            self.writer,
+            self.threads,
+            self.settings.limits,
+            self.metrics,
         )
+        self.dead_letters = DeadLetters(self)
+        self.dead_letters.load()
+        self.webhooks = Webhooks(self, self.dead_letters)
+        self.webhooks.load()
         gc.collect()
         gc.freeze()  # what is there by now stays: collections need not look at it
         self.writer.start()
         seconds = round(time.perf_counter() - started, 3)
-        log.info("the service is loaded", extra={"seconds": seconds, **self.figures()})
+        log.info("the service is loaded", extra={"seconds": seconds})
 
     async def start(self) -> None:
         """Load, and start what runs beside requests; from then on the service is ready."""
@@ -117,6 +133,8 @@ class Service:
             (self._save, self.settings.snapshot_seconds),
         ):
             self._beside.append(asyncio.create_task(self._every(seconds, work)))
+        self._beside.append(asyncio.create_task(self.dead_letters.run()))
+        self.webhooks.start()
         self.ready = True
 
     async def close(self) -> None:
@@ -127,6 +145,7 @@ class Service:
             task.cancel()
         await asyncio.gather(*self._beside, return_exceptions=True)
         if was_ready:
+            await self.webhooks.close()
             await self._keep_cursors()
             await asyncio.to_thread(self.writer.close)
             await self._save()
@@ -143,11 +162,18 @@ class Service:
 
     def figures(self) -> dict[str, int]:
         """How much there is."""
+        if not self.ready:
+            return {"ready": 0}
         return {
+            "ready": 1,
             "subscriptions": self.roster.alive,
             "rules": len(self.rules.matcher),
             "events_waiting": self.outbox.events,
             "deliveries_waiting_at_most": self.outbox.pairs,
+            "streams": self.streams.taken,
+            "webhooks": len(self.webhooks),
+            "writes_waiting": self.writer.backlog,
+            "commits": self.writer.commits,
         }
 
     def _read_subscriptions(self) -> tuple[Any, Any, Any]:
@@ -187,6 +213,7 @@ class Service:
         for number in numbers:
             for watcher in self._watchers.get(number, ()):
                 watcher.set()
+            self.webhooks.woken(number)
 
     @contextmanager
     def watching(self, number: int) -> Iterator[asyncio.Event]:
@@ -200,7 +227,18 @@ class Service:
             self._watchers[number].discard(watcher)
             if not self._watchers[number]:
                 del self._watchers[number]
-                self.outbox.watch(number, False)
+                self.forget(number)
+
+    def forget(self, number: int) -> None:
+        """Be told no longer of a subscription that nobody watches and that has no webhook."""
+        if number not in self._watchers and self.webhooks.of(number) is None:
+            self.outbox.watch(number, False)
+
+    def _hooked(self, number: int, hook: tuple[str, str] | None) -> None:
+        """In the writing thread: a subscription has a webhook now, or none."""
+        if self._loop is not None and not self._loop.is_closed():
+            made = None if hook is None else Hook(*hook)
+            self._loop.call_soon_threadsafe(self.webhooks.set, number, made)
 
     # Cursors
 
@@ -247,19 +285,35 @@ class Service:
     async def _collect(self) -> None:
         now = time.time()
         dropped = await self.read(self.outbox.collect, now, now - self.settings.retention)
-        for first, last, deliveries in dropped:
-            if deliveries:
-                log.warning(
-                    "events were dropped that were not fetched in time",
-                    extra={"first": first, "last": last, "deliveries": deliveries},
-                )
+        for one in dropped:
+            await self._drop(one)
 
-            def work(
-                connection: Connection, marks: Marks, low: int = first, high: int = last
-            ) -> None:
-                connection.execute(delete(events).where(events.c.number.between(low, high)))
+    async def _drop(self, dropped: Dropped) -> None:
+        """Take events out of the database; who has not fetched them in time is told how many."""
+        numbers, counts = np.unique(dropped.missed_by, return_counts=True)
+        missed = [
+            {"which": number, "count": count}
+            for number, count in zip(numbers.tolist(), counts.tolist(), strict=True)
+        ]
+        if missed:
+            self.metrics.dropped.inc(len(dropped.missed_by))
+            log.warning(
+                "events were dropped that were not fetched in time",
+                extra={"first": dropped.first, "last": dropped.last, "by": len(missed)},
+            )
+        update = (
+            subscriptions.update()
+            .where(subscriptions.c.number == bindparam("which"))
+            .values(missed=subscriptions.c.missed + bindparam("count"))
+        )
 
-            await asyncio.wrap_future(self.writer.submit(work))
+        def work(connection: Connection, marks: Marks) -> None:
+            if missed:
+                connection.execute(update, missed)
+            between = events.c.number.between(dropped.first, dropped.last)
+            connection.execute(delete(events).where(between))
+
+        await asyncio.wrap_future(self.writer.submit(work))
 
     async def _save(self) -> None:
         loop = asyncio.get_running_loop()

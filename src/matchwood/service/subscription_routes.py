@@ -7,19 +7,22 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 
+from matchwood.service.addresses import problem_of
 from matchwood.service.forms import (
     Delivery,
     Renewal,
     SubscriptionChange,
+    SubscriptionChanged,
     SubscriptionIn,
     SubscriptionNew,
     SubscriptionOut,
     SubscriptionPage,
 )
 from matchwood.service.problems import Problem
-from matchwood.service.requests import Admin, Ready, Secret, Subscriber, iso, problems
+from matchwood.service.requests import Admin, Ready, Secret, Subscriber, problems
 from matchwood.service.service import Service
-from matchwood.service.subscriptions import Wanted, name_of, number_of
+from matchwood.service.subscriptions import Wanted, name_of, new_signing_secret, number_of
+from matchwood.service.times import iso
 
 router = APIRouter(tags=["subscriptions"], responses=problems(404))
 
@@ -39,6 +42,7 @@ async def subscribe(service: Ready, caller: Subscriber, given: SubscriptionIn) -
         expires=iso(made.expires),
         delivery=Delivery(kind=given.delivery.kind, url=wanted.url),
         cursor=service.roster.cursor(made.number),
+        missed=0,
     )
 
 
@@ -68,7 +72,7 @@ async def read_subscription(service: Ready, secret: Secret, name: str) -> Subscr
 @router.patch("/subscriptions/{name}")
 async def change_subscription(
     service: Ready, secret: Secret, name: str, given: SubscriptionChange
-) -> SubscriptionOut:
+) -> SubscriptionChanged:
     """Change the rule, the name of the subscriber or the delivery."""
     row = await authorised(service, name, secret)
     values: dict[str, Any] = {}
@@ -78,9 +82,14 @@ async def change_subscription(
         values["subscriber"] = given.subscriber
     if given.delivery is not None:
         values |= delivery_of(service, given.delivery)
+        values["secret"] = row.secret if values["url"] else None
+        if values["url"] and row.secret is None:
+            values["secret"] = new_signing_secret()
     if values:
         await service.subscriptions.change(row.number, values)
-    return shown_of(service, await authorised(service, name, secret))
+    shown = shown_of(service, await authorised(service, name, secret))
+    told = values.get("secret") if row.secret is None else None
+    return SubscriptionChanged(**shown.model_dump(), secret=told)
 
 
 @router.post("/subscriptions/{name}/renew")
@@ -115,6 +124,10 @@ def wanted_of(service: Service, given: SubscriptionIn) -> Wanted:
 def delivery_of(service: Service, delivery: Delivery) -> dict[str, Any]:
     if (delivery.kind == "webhook") != (delivery.url is not None):
         raise Problem("invalid-request", "a webhook has a `url`, and nothing else has one")
+    if delivery.url is not None:
+        private = service.settings.webhooks.private_addresses
+        if problem := problem_of(delivery.url, private):
+            raise Problem("invalid-request", f"the url of a webhook {problem}: {delivery.url}")
     return {"kind": delivery.kind, "url": delivery.url}
 
 
@@ -127,4 +140,5 @@ def shown_of(service: Service, row: Any) -> SubscriptionOut:
         expires=iso(row.expires),
         delivery=Delivery(kind=row.kind, url=row.url),
         cursor=max(row.cursor, service.roster.cursor(row.number)),
+        missed=row.missed,
     )

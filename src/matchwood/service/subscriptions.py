@@ -6,9 +6,11 @@ What is asked is written first; what is in memory (roster, index) follows in the
 from __future__ import annotations
 
 import asyncio
+import base64
 import math
+import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -19,7 +21,7 @@ from matchwood.language.errors import RuleError
 from matchwood.language.text import parse
 from matchwood.match.given import text_of
 from matchwood.match.parts import check_calls
-from matchwood.service.database import subscriptions
+from matchwood.service.database import dead_letters, subscriptions
 from matchwood.service.index import SubscriptionIndex
 from matchwood.service.keys import hashed, is_secret_of, new_secret
 from matchwood.service.problems import Problem, rule_problem
@@ -66,6 +68,11 @@ def number_of(name: str) -> int | None:
     return int(digits) if len(digits) <= 10 and str(int(digits)) == digits else None
 
 
+def new_signing_secret() -> str:
+    """What webhooks are signed with, in the form of Standard Webhooks."""
+    return "whsec_" + base64.b64encode(secrets.token_bytes(24)).decode()
+
+
 class Subscriptions:
     """All subscriptions of a service."""
 
@@ -76,7 +83,9 @@ class Subscriptions:
         roster: Roster,
         index: SubscriptionIndex,
         settings: Settings,
+        hooked: Callable[[int, tuple[str, str] | None], None],
     ) -> None:
+        self._hooked = hooked  # is told of webhooks: their URL and secret, or None
         self._engine = engine
         self._writer = writer
         self._roster = roster
@@ -174,7 +183,7 @@ class Subscriptions:
         """Create subscriptions; when this returns, events match them."""
         self._check_counts(key, len(wanted))
         made = [
-            Created(0, new_secret("ticket"), new_secret("whsec") if one.url else None, 0.0)
+            Created(0, new_secret("ticket"), new_signing_secret() if one.url else None, 0.0)
             for one in wanted
         ]
         indexed: list[Future[None]] = []
@@ -195,8 +204,10 @@ class Subscriptions:
 
         def applied(result: tuple[int, int]) -> None:
             change, cursor = result
-            for new in made:
+            for one, new in zip(wanted, made, strict=True):
                 self._roster.enter(new.number, new.expires, cursor)
+                if one.url and new.secret:
+                    self._hooked(new.number, (one.url, new.secret))
             self._by_key[key] = self._by_key.get(key, 0) + len(made)
             rules = [(new.number, one.rule) for one, new in zip(wanted, made, strict=True)]
             indexed.append(self._index.submit(change, rules))
@@ -226,6 +237,9 @@ class Subscriptions:
                 self._roster.renew(number, values["expires"])
             if rule is not None:
                 indexed.append(self._index.submit(change, [(number, rule)]))
+            if "kind" in values:
+                hook = (values["url"], values["secret"]) if values["url"] else None
+                self._hooked(number, hook)
 
         await asyncio.wrap_future(self._writer.submit(work, applied))
         for one in indexed:
@@ -243,12 +257,17 @@ class Subscriptions:
                 wanted = select(subscriptions.c.number, subscriptions.c.key).where(some)
                 gone += [(number, key) for number, key in connection.execute(wanted)]
                 connection.execute(delete(subscriptions).where(some))
+                left = [number for number, _ in gone[-500:]]
+                connection.execute(
+                    delete(dead_letters).where(dead_letters.c.subscription.in_(left))
+                )
             return marks.take("change"), gone
 
         def applied(result: tuple[int, list[tuple[int, str]]]) -> None:
             change, gone = result
             for number, key in gone:
                 self._roster.leave(number)
+                self._hooked(number, None)
                 self._by_key[key] = self._by_key.get(key, 1) - 1
             self._index.submit(change, (), [number for number, _ in gone])
 

@@ -1,0 +1,215 @@
+"""Webhooks: signed, in order, tried again, given up, replayed, and never to private addresses."""
+
+import base64
+import hashlib
+import hmac
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from matchwood.service import addresses
+from service.serving import Served, served, settings_in
+
+QUICK = {"private_addresses": True, "first_delay": 0.05, "longest_delay": 0.1, "attempts": 3}
+
+
+class Receiver:
+    """An HTTP server that keeps what it is sent and answers as it is told."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[dict[str, str], bytes]] = []
+        self.answer: Callable[[dict[str, Any]], int] = lambda message: 204
+        receiver = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                status = receiver.answer(json.loads(body))
+                receiver.calls.append((dict(self.headers), body))
+                self.send_response(status)
+                if 300 <= status < 400:
+                    self.send_header("Location", receiver.url + "/elsewhere")
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, *given: object) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.05,))
+        self.thread.start()
+
+    def numbers(self) -> list[int]:
+        return [json.loads(body)["event"]["n"] for _, body in self.calls]
+
+    def close(self) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+        self.thread.join()
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    running = Receiver()
+    yield running
+    running.close()
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with served(settings_in(tmp_path_factory.mktemp("quick"), webhooks=QUICK)) as running:
+        yield running
+
+
+def until(condition: Callable[[], bool], seconds: float = 15) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come to pass"
+        time.sleep(0.01)
+
+
+def hook(service: Served, receiver: Receiver, rule: str) -> dict[str, Any]:
+    return service.subscribe(rule, delivery={"kind": "webhook", "url": receiver.url + "/in"})
+
+
+def test_events_are_sent_in_order_and_signed(quick: Served, receiver: Receiver) -> None:
+    made = hook(quick, receiver, "order = 1")
+    published = quick.publish([{"order": 1, "n": n} for n in range(30)])["results"]
+    until(lambda: len(receiver.calls) == 30)
+    assert receiver.numbers() == list(range(30))
+    headers, body = receiver.calls[7]
+    assert json.loads(body)["id"] == published[7]["id"]
+    assert headers["Webhook-Id"] == f"{made['id']}-{published[7]['id']}"
+    key = base64.b64decode(made["secret"].removeprefix("whsec_"))
+    signed = f"{headers['Webhook-Id']}.{headers['Webhook-Timestamp']}.".encode() + body
+    digest = hmac.new(key, signed, hashlib.sha256).digest()
+    assert headers["Webhook-Signature"] == "v1," + base64.b64encode(digest).decode()
+    until(lambda: quick.service.roster.cursor(int(made["id"][1:])) == published[-1]["id"])
+
+
+def test_what_fails_is_tried_again_and_the_rest_waits(quick: Served, receiver: Receiver) -> None:
+    failures = iter([500, 302])
+    receiver.answer = lambda message: next(failures, 204) if message["event"]["n"] == 1 else 204
+    hook(quick, receiver, "again = 1")
+    quick.publish([{"again": 1, "n": n} for n in range(3)])
+    until(lambda: len(receiver.calls) == 5)
+    assert receiver.numbers() == [0, 1, 1, 1, 2]
+    assert "/elsewhere" not in str(receiver.calls), "a redirect was followed"
+
+
+def test_what_is_not_taken_is_a_dead_letter_until_it_is_replayed(
+    quick: Served, receiver: Receiver
+) -> None:
+    broken = True
+    receiver.answer = lambda message: 500 if broken and message["event"]["n"] == 1 else 204
+    made = hook(quick, receiver, "dead = 1")
+    headers = quick.as_subscriber(made)
+    path = f"/subscriptions/{made['id']}/dead-letters"
+
+    def letters() -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = quick.http.get(path, headers=headers).json()["dead_letters"]
+        return found
+
+    quick.publish([{"dead": 1, "n": n} for n in range(3)])
+    until(lambda: len(receiver.calls) == 5)
+    assert receiver.numbers() == [0, 1, 1, 1, 2]
+    until(lambda: len(letters()) == 1)
+    (letter,) = letters()
+    assert (letter["event"]["event"]["n"], letter["attempts"]) == (1, 3)
+    assert letter["error"] == "answered 500"
+    assert letter in quick.http.get("/dead-letters").json()["dead_letters"]
+    assert quick.http.post(f"{path}/replay", json={}, headers=headers).json() == {"replayed": 1}
+    until(lambda: letters()[0]["attempts"] == 4)
+    broken = False
+    asked = {"ids": [letter["id"]]}
+    assert quick.http.post(f"{path}/replay", json=asked, headers=headers).json()["replayed"] == 1
+    until(lambda: letters() == [])
+    assert receiver.numbers()[-1] == 1
+
+
+def test_who_is_slow_holds_up_nobody_else(tmp_path, receiver: Receiver) -> None:
+    settings = {**QUICK, "timeout": 30, "under_way_a_host": 2}
+    slow = Receiver()
+    let_go = threading.Event()
+    slow.answer = lambda message: 204 if let_go.wait(20) else 500
+    with served(settings_in(tmp_path, webhooks=settings)) as running:
+        for _ in range(10):
+            hook(running, slow, "x = 1")
+        hook(running, receiver, "x = 1")
+        running.publish([{"x": 1, "n": n} for n in range(5)])
+        until(lambda: len(receiver.calls) == 5, 5)
+        assert not slow.calls
+        let_go.set()
+        until(lambda: len(slow.calls) == 50)
+    slow.close()
+
+
+def test_a_webhook_goes_on_after_a_restart(tmp_path, receiver: Receiver) -> None:
+    receiver.answer = lambda message: 500
+    with served(settings_in(tmp_path, webhooks={**QUICK, "attempts": 1_000})) as running:
+        hook(running, receiver, "x = 1")
+        running.publish({"x": 1, "n": 7})
+        until(lambda: len(receiver.calls) > 1)
+    receiver.answer = lambda message: 204
+    receiver.calls.clear()
+    with served(settings_in(tmp_path, webhooks=QUICK)):
+        until(lambda: len(receiver.calls) == 1)
+    assert receiver.numbers() == [7]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.0.0.1/x",
+        "http://localhost:80/x",
+        "http://10.1.2.3/",
+        "http://169.254.169.254/latest",
+        "http://[::1]/",
+        "http://[::ffff:127.0.0.1]/",
+        "http://[64:ff9b::7f00:1]/",
+        "http://user@example.org/",
+        "ftp://example.org/",
+        "nonsense",
+        "http://exa mple.org/",
+    ],
+)
+def test_private_addresses_and_nonsense_are_refused(tmp_path_factory, strict, url: str) -> None:
+    delivery = {"kind": "webhook", "url": url}
+    asked = {"rule": "x = 1", "subscriber": "ann", "delivery": delivery}
+    answer = strict.http.post("/subscriptions", json=asked)
+    assert answer.status_code == 422, answer.text
+
+
+def test_a_name_that_leads_to_a_private_address_is_not_called(
+    strict: Served, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def resolved(host: str, port: int) -> list[str]:
+        assert host == "public.example.org"
+        return ["127.0.0.1"]
+
+    monkeypatch.setattr(addresses, "resolved", resolved)
+    url = receiver.url.replace("127.0.0.1", "public.example.org")
+    made = strict.subscribe("private = 1", delivery={"kind": "webhook", "url": url})
+    strict.publish({"private": 1, "n": 1})
+    path = f"/subscriptions/{made['id']}/dead-letters"
+    headers = strict.as_subscriber(made)
+    until(lambda: bool(strict.http.get(path, headers=headers).json()["dead_letters"]))
+    letter = strict.http.get(path, headers=headers).json()["dead_letters"][0]
+    assert "private address" in letter["error"]
+    assert not receiver.calls
+
+
+@pytest.fixture(scope="module")
+def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    settings = {**QUICK, "private_addresses": False, "attempts": 1}
+    with served(settings_in(tmp_path_factory.mktemp("strict"), webhooks=settings)) as running:
+        yield running
