@@ -49,7 +49,7 @@ def signature(secret: str, name: str, timestamp: str, body: bytes) -> str:
     """The signature of a call, as Standard Webhooks has it.
 
     >>> signature("whsec_c2VjcmV0", "s1-7", "1700000000", b"{}")
-    'v1,7L1UVjKrmbF/2YHJbSKVQi2Sm1MoD8COcEQvSPwUcRI='
+    'v1,fxyj4AC+QVNANAYFxobfgJvXk3wySvV4al5Ypf+55hg='
     """
     key = base64.b64decode(secret.removeprefix("whsec_"))
     signed = f"{name}.{timestamp}.".encode() + body
