@@ -5,9 +5,8 @@
 A million audience rules give a row a match and a million ABE-Gen rules an array an event, read
 from Parquet and written nowhere, on one core of Spark; then audience rules on two cores, and in
 shards, all open or one at a time. A thousand rules are also matched as Spark alone would: one
-boolean column a rule, as columns and as the same rows, and a cross join with a Python function, timed
-with few events and scaled.
-Everything is run once before it is timed. Needs PySpark and Java.
+boolean column a rule, as columns and as the same rows, and a cross join with a Python function,
+timed with few events and scaled. Everything is run once before it is timed. Needs PySpark and Java.
 """
 
 from __future__ import annotations
