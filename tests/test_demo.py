@@ -35,6 +35,15 @@ def test_language() -> None:
     assert "/tmp" not in done.stdout
 
 
+def test_ad_exchange() -> None:
+    done = example("ad_exchange.py")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Male, NFL, Sports, 4        → running shoes, season tickets\n" in done.stdout
+    assert "Male, NFL, Finance, 4       → nobody\n" in done.stdout
+    assert "the first is for running shoes alone.\n" in done.stdout
+    assert done.stdout.count("6,288 eligible campaigns") == 3
+
+
 @pytest.mark.spark
 @pytest.mark.slow
 def test_demo(tmp_path: Path) -> None:
