@@ -46,6 +46,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="pairs of a rule and an event to compare with the compiled Scan (default: 40,000,000)",
     )
     parser.addoption(
+        "--kills",
+        type=int,
+        default=5,
+        help="how often the service is killed on each database (default: 5)",
+    )
+    parser.addoption(
         "--connect",
         action="store_true",
         help="run all Spark tests through Spark Connect too (default: those of matching)",

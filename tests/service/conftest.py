@@ -12,3 +12,17 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("service")
     with served(settings_in(folder, webhooks={"private_addresses": True})) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The URL of a PostgreSQL, to which the name of a database is to be added."""
+    from service.postgres import running_postgres
+
+    with running_postgres() as url:
+        yield url
+
+
+@pytest.fixture
+def kills(request: pytest.FixtureRequest) -> int:
+    return int(request.config.getoption("--kills"))
