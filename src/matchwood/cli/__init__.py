@@ -5,6 +5,7 @@ Exit codes: 0 fine, 1 findings, 2 misuse.
 
 # each adds its commands to `app`
 from matchwood.cli import (  # noqa: F401
+    benchmarking,
     checking,
     generating,
     matching,

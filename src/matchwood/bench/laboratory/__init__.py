@@ -1,0 +1,1 @@
+"""How the papers' experiments are run, kept and shown."""

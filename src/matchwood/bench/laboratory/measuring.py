@@ -1,0 +1,224 @@
+"""One point is measured: a workload is made, a contestant built, asked and held to the others."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from itertools import islice
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from matchwood.bench.kernel import table_of_events
+from matchwood.bench.laboratory.points import Budget, Point
+from matchwood.bench.report import milliseconds
+from matchwood.engine import Matcher
+from matchwood.language import evaluate, parse
+from matchwood.papers.registry import ALGORITHMS
+from matchwood.workloads.catalogue import workload
+
+Figures = dict[str, Any]
+Event = dict[str, Any]
+
+CHECKED = 5  # events of a point whose answers are compared
+EVALUATED = 100  # rules that `evaluate` is asked about for each of them
+WARMING = 20  # events before any is timed
+FEWEST = 5  # events that are timed however long they take
+ROUNDS = 3  # of batches
+TINY = {"abe-gen": 300, "fontoura": 300, "ads": 100}  # rules to compile kernels with
+
+
+class Wrong(AssertionError):
+    """An answer that is not that of the definition."""
+
+
+class Bench:
+    """The workload that was used last, and which contestants have their kernels compiled."""
+
+    def __init__(self, begun: Callable[[], None] = lambda: None) -> None:
+        """`begun` is called when what is measured begins, after all preparations."""
+        self._begun = begun
+        self._place = ""
+        self._rules: dict[int, str] = {}
+        self._events: list[Event] = []
+        self._warm: set[tuple[str, str, str]] = set()
+
+    def measure(self, point: Point, budget: Budget) -> Figures:
+        """All figures of a point."""
+        contestant = CONTESTANTS.get(point.algorithm, _Paper)
+        warm = (point.workload, point.algorithm, repr(sorted(point.switches.items())))
+        if warm not in self._warm:
+            _warm_up(contestant, point)
+            self._warm.add(warm)
+        if point.place != self._place:
+            self._rules, self._events = {}, []
+            self._rules, self._events = made(point.workload, point.settings, budget.events)
+            self._place = point.place
+        gc.collect()
+        self._begun()
+        begun = time.perf_counter()
+        built = contestant(point, self._rules)
+        build = time.perf_counter() - begun
+        answers = [built.match(event) for event in self._events[:CHECKED]]
+        if point.algorithm.startswith("engine"):
+            check(self._rules, self._events[:CHECKED], answers)
+        size = int(built.bytes)
+        return {
+            "build_s": build,
+            "bytes": size,
+            "bytes_a_rule": size / len(self._rules),
+            "answers": digest(answers),
+            **built.times(self._events, budget),
+        }
+
+
+class _Paper:
+    """An algorithm of the papers."""
+
+    def __init__(self, point: Point, rules: Mapping[int, str]) -> None:
+        self.rules = len(rules)
+        self.algorithm = ALGORITHMS[point.algorithm](rules, **point.switches)
+
+    def match(self, event: Event) -> list[Any]:
+        return self.algorithm.match(event)
+
+    @property
+    def bytes(self) -> int:
+        return self.algorithm.bytes
+
+    def times(self, events: list[Event], budget: Budget) -> Figures:
+        """Milliseconds of single matches, what they found, and what they did for it."""
+        work: list[tuple[float, ...]] = []
+        steps: list[tuple[float, ...]] = []
+
+        def after() -> None:
+            work.append(tuple(self.algorithm.work))
+            if hasattr(self.algorithm, "timings"):
+                steps.append(tuple(self.algorithm.timings))
+
+        figures = timed(self.match, events, budget, self.rules, after)
+        names = ("predicates", "nodes", "candidates")
+        figures |= dict(zip(names, np.mean(work, axis=0).tolist(), strict=True))
+        if steps:
+            lookup, find, sort, evaluated = (np.mean(steps, axis=0) * 1e3).tolist()
+            figures |= {"index_ms": lookup + find, "sort_ms": sort, "evaluate_ms": evaluated}
+        return figures
+
+
+class _Engine:
+    """Our own, one event at a time."""
+
+    def __init__(self, point: Point, rules: Mapping[int, str]) -> None:
+        self.matcher = Matcher(rules)
+
+    def match(self, event: Event) -> list[Any]:
+        return list(self.matcher.match(event))
+
+    @property
+    def bytes(self) -> int:
+        return self.matcher.stats().bytes
+
+    def times(self, events: list[Event], budget: Budget) -> Figures:
+        return timed(self.matcher.match, events, budget, len(self.matcher))
+
+
+class _Batch(_Engine):
+    """Our own, all events at once, from an Arrow table to an Arrow table."""
+
+    def match(self, event: Event) -> list[Any]:
+        return [int(i) for i in self.matcher.match_batch([event])["rule_id"].to_pylist()]
+
+    def times(self, events: list[Event], budget: Budget) -> Figures:
+        table = table_of_events(events)
+        rows = 0
+
+        def all_at_once() -> None:
+            nonlocal rows
+            rows = sum(piece.num_rows for piece in self.matcher.match_batches(table))
+
+        all_at_once()
+        taken = [milliseconds(all_at_once) / len(events) for _ in range(ROUNDS)]
+        return {
+            "match_ms": float(np.median(taken)),
+            "events": len(events),
+            "matches": rows / len(events),
+            "selectivity": rows / len(events) / len(self.matcher),
+        }
+
+
+CONTESTANTS: dict[str, Any] = {"engine": _Engine, "engine-batch": _Batch}
+
+
+def made(name: str, settings: Mapping[str, Any], events: int) -> tuple[dict[int, str], list[Event]]:
+    """The rules and events of a workload; with `order` above 0 the rules arrive in another one."""
+    given = dict(settings)
+    order = given.pop("order", 0)
+    workload_made = workload(name, **given)
+    rules = list(enumerate(workload_made.texts()))
+    if order:
+        Random(order).shuffle(rules)
+    return dict(rules), workload_made.events(events)
+
+
+def timed(
+    match: Callable[[Event], list[Any]],
+    events: list[Event],
+    budget: Budget,
+    rules: int,
+    after: Callable[[], None] | None = None,
+) -> Figures:
+    """Time matches, one event after the other, until all are timed or time is over."""
+    begun = time.perf_counter()
+    for event in islice(events, WARMING):
+        match(event)
+        if time.perf_counter() - begun > budget.matching_seconds / 4:
+            break
+    taken, found = [], []
+    end = time.perf_counter() + budget.matching_seconds
+    for event in events:
+        start = time.perf_counter()
+        matches = match(event)
+        now = time.perf_counter()
+        taken.append(now - start)
+        found.append(len(matches))
+        if after is not None:
+            after()
+        if now > end and len(taken) >= FEWEST:
+            break
+    return {
+        "match_ms": float(np.mean(taken) * 1e3),
+        "match_p50_ms": float(np.median(taken) * 1e3),
+        "events": len(taken),
+        "matches": float(np.mean(found)),
+        "selectivity": float(np.mean(found)) / max(1, rules),
+    }
+
+
+def check(rules: Mapping[int, str], events: list[Event], answers: list[list[Any]]) -> None:
+    """Some rules are evaluated, and must be among the answers just where they are true."""
+    some = Random(1).sample(list(rules.items()), min(EVALUATED, len(rules)))
+    trees = [(rule_id, parse(text)) for rule_id, text in some]
+    for event, answer in zip(events, answers, strict=True):
+        found = set(answer)
+        for rule_id, tree in trees:
+            if (evaluate(tree, event) is True) != (rule_id in found):
+                raise Wrong(f"rule {rule_id} is wrong about {event}")
+
+
+def digest(answers: list[list[Any]]) -> str:
+    """The same for the same sets of ids."""
+    return sha256(repr([sorted(answer) for answer in answers]).encode()).hexdigest()[:16]
+
+
+def _warm_up(contestant: Any, point: Point) -> None:
+    """Compile, or load from the cache, what a contestant runs, before anything is timed."""
+    rules, events = made(point.workload, {"rules": TINY.get(point.workload, 300)}, 30)
+    built = contestant(point, rules)
+    built.times(events, Budget(1, 1, 30, 0.05))
+    if isinstance(built, _Engine):
+        from matchwood.warm import warm_up
+
+        warm_up()

@@ -1,0 +1,54 @@
+"""A point has all figures, and answers that are those of the definition."""
+
+import pytest
+
+from matchwood.bench.laboratory import measuring
+from matchwood.bench.laboratory.measuring import Bench, Wrong, check, digest, made
+from matchwood.bench.laboratory.points import Budget, Point
+
+BUDGET = Budget(seconds=10, gib=1, events=40, matching_seconds=0.05)
+SETTINGS = {"rules": 200, "seed": 1, "depth": 2}
+
+
+@pytest.fixture(scope="module")
+def bench():
+    return Bench()
+
+
+@pytest.mark.parametrize("algorithm", ["engine", "engine-batch", "scan", "interval"])
+def test_figures_of_a_point(bench, algorithm):
+    figures = bench.measure(Point("fontoura", SETTINGS, algorithm, {}), BUDGET)
+    rules, events = made("fontoura", SETTINGS, 40)
+    true = {
+        number: [i for i, text in rules.items() if measuring.evaluate(measuring.parse(text), event)]
+        for number, event in enumerate(events[: measuring.CHECKED])
+    }
+    assert figures["answers"] == digest(list(true.values()))
+    assert figures["bytes"] == 200 * figures["bytes_a_rule"] > 0
+    assert 0 < figures["match_ms"] < 1000
+    assert figures["build_s"] > 0
+    assert figures["matches"] == pytest.approx(200 * figures["selectivity"])
+    assert (figures["candidates"] == 200) if algorithm == "scan" else True
+    steps = {"index_ms", "sort_ms", "evaluate_ms"}
+    assert steps <= figures.keys() if algorithm == "interval" else not steps & figures.keys()
+
+
+def test_rules_in_another_order_are_the_same_rules():
+    first, events = made("ads", {"rules": 50, "order": 0}, 3)
+    other, same = made("ads", {"rules": 50, "order": 2}, 3)
+    assert events == same
+    assert first == other
+    assert list(first) != list(other)
+
+
+def test_answers_are_checked():
+    rules, events = {1: "a = 1", 2: "a = 2"}, [{"a": 1}]
+    check(rules, events, [[1]])
+    for wrong in ([], [1, 2], [2]):
+        with pytest.raises(Wrong, match="is wrong about"):
+            check(rules, events, [wrong])
+
+
+def test_digests_do_not_depend_on_order():
+    assert digest([[1, 2], [3]]) == digest([[2, 1], [3]])
+    assert digest([[1, 2], [3]]) != digest([[1], [2, 3]])

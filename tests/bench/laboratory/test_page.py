@@ -1,0 +1,69 @@
+"""The report has answers that are right for known figures, and every experiment."""
+
+import pytest
+
+from matchwood.bench.experiments import experiments
+from matchwood.bench.laboratory.answers import answers
+from matchwood.bench.laboratory.page import page, verdicts
+from matchwood.bench.laboratory.points import plan
+from matchwood.bench.laboratory.results import Results
+
+KNOWN = experiments()
+# What a contestant needs, in all measures and at all points.
+COSTS = {"engine": 1.0, "engine-batch": 0.25, "a-tree": 2.0, "bop": 8.0}
+
+
+@pytest.fixture
+def results(tmp_path):
+    made = Results(tmp_path / "results.jsonl")
+    for step in plan([KNOWN["atree-fig12e"], KNOWN["atree-fig10"], KNOWN["atree-fig12b"]], "small"):
+        cost = COSTS.get(step.point.algorithm, 16.0)
+        cost *= 4 if step.point.switches.get("zero_suppression") is False else 1
+        if step.point.algorithm == "bdd" and step.point.settings.get("depth", 3) > 3:
+            made.add(step.point, {"status": "over budget", "reason": "too large"})
+            continue
+        figures = {"match_ms": cost, "build_s": cost, "bytes": int(1000 * cost), "nodes": 1.0}
+        made.add(step.point, {"status": "measured", **figures})
+    return made
+
+
+def test_answers_are_ratios(results):
+    found = answers(KNOWN, "small", results)
+    atree = {(c.other, c.measure): c for c in found.atree}
+    assert atree["BoP", "match_ms"].ratio == pytest.approx(4)
+    assert atree["BoP", "match_ms"].won == atree["BoP", "match_ms"].points == 11
+    assert "Dewey ID" not in {c.other for c in found.atree}
+    engine = {(c.one, c.other, c.measure): c.ratio for c in found.engine}
+    assert engine["matchwood", "A-Tree", "bytes"] == pytest.approx(2)
+    assert engine["matchwood, batch", "A-Tree", "match_ms"] == pytest.approx(8)
+    assert ("matchwood, batch", "A-Tree", "bytes") not in engine
+    both = found.elements["both of them"]
+    assert set(both) == {"abe-gen", "conjunctions", "ads"}
+    assert both["ads"]["match_ms"].ratio == pytest.approx(4)
+    assert found.out == {"bdd": 3}
+
+
+def test_claims_are_held_to_the_figures(results):
+    said = {
+        claim: outcome for _, claim, outcome, _ in verdicts(KNOWN["atree-fig12e"], "small", results)
+    }
+    assert said["falls with the value: A-Tree, BDD, Translation, BoP, Interval ID"] == "differs"
+    (memory,) = [
+        outcome
+        for _, claim, outcome, _ in verdicts(KNOWN["atree-fig11b"], "small", results)
+        if claim == "BDD runs out of memory at 4"
+    ]
+    assert memory == "agrees"
+
+
+def test_the_page_shows_all(results):
+    written = page(KNOWN, "small", results)
+    for experiment in KNOWN.values():
+        assert f"<code>{experiment.name}</code>" in written
+    assert written.count("<svg") == 2 + 1 + 1 + 3 + 3 - 1 or written.count("<svg") > 5
+    assert "4.00× (11 of 11 points, from 4.00× to 4.00×)" in written
+    assert "BDD runs out of memory at 4" in written
+    assert 'class="differs">differs' in written
+    assert "http://www.w3.org" in written  # the names of SVG, and nothing to be fetched
+    assert "src=" not in written
+    assert "not run yet" in written

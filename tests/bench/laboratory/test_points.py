@@ -1,0 +1,36 @@
+"""Points of experiments are planned once each, and in an order that a run can stop and go on in."""
+
+from matchwood.bench.experiments import experiments
+from matchwood.bench.laboratory.points import plan
+
+KNOWN = experiments()
+
+
+def test_figures_of_the_same_runs_share_their_points():
+    one = plan([KNOWN["atree-fig12b"]], "small")
+    assert len(one) == 6 * 8
+    both = plan([KNOWN["atree-fig12b"], KNOWN["atree-fig11b"], KNOWN["atree-fig13b"]], "small")
+    assert {step.point.key for step in both} == {step.point.key for step in one}
+
+
+def test_contestants_of_a_workload_follow_each_other_the_engine_first():
+    steps = plan(KNOWN.values(), "small")
+    places = [step.point.place for step in steps]
+    firsts = [places.index(place) for place in dict.fromkeys(places)]
+    assert len(dict.fromkeys(places)) == len(set(places))
+    for begin, end in zip(firsts, [*firsts[1:], len(places)], strict=True):
+        assert len(set(places[begin:end])) == 1
+        assert steps[begin].point.algorithm == "engine"
+
+
+def test_what_a_point_may_be_bound_by_comes_before_it():
+    seen: set[str] = set()
+    for step in plan(KNOWN.values(), "small"):
+        assert set(step.before) <= seen
+        seen.add(step.point.key)
+
+
+def test_only_more_of_the_same_is_bound():
+    deeper = [step for step in plan([KNOWN["atree-fig12b"]], "small") if step.before]
+    assert len(deeper) == 5 * 8
+    assert not any(step.before for step in plan([KNOWN["atree-fig12d"]], "small"))
