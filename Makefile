@@ -22,6 +22,8 @@ SPARK35_STAMP := $(SPARK35)/installed-$(shell cat pyproject.toml constraints*.tx
 # Before anything that starts Spark: its Java, and the Python of its workers.
 export PYSPARK_PYTHON := $(CURDIR)/$(PYTHON_BIN)
 USE_JAVA := JAVA_HOME="$$(scripts/java-home.sh)"; export JAVA_HOME
+# Before the tests of the page.
+USE_CHROMIUM := CHROMIUM="$$(scripts/chromium.sh $(CURDIR)/$(PYTHON_BIN))"; export CHROMIUM
 
 .PHONY: help
 help: ## list the targets
@@ -33,7 +35,7 @@ demo: $(STAMP) ## show matchwood at its main job
 
 .PHONY: test
 test: lint ## everything that must pass: lint, strict types, the whole test suite
-	@$(USE_JAVA); $(PYTHON_BIN) -m pytest -n $(JOBS) --dist loadgroup
+	@$(USE_JAVA); $(USE_CHROMIUM); $(PYTHON_BIN) -m pytest -n $(JOBS) --dist loadgroup
 
 .PHONY: test-connect
 test-connect: $(STAMP) ## the tests of Spark, all of them through Spark Connect
@@ -62,6 +64,10 @@ bench: $(STAMP) ## run the benchmarks: each prints a table and a JSON line
 docs: $(STAMP) ## build the documentation into site/
 	@$(PYTHON_BIN) -m mkdocs build --strict --quiet
 	@echo "site/index.html"
+
+.PHONY: images
+images: $(STAMP) ## take the pictures of the service's page again: docs/images
+	@$(USE_CHROMIUM); $(PYTHON_BIN) scripts/page_images.py
 
 .PHONY: constraints
 constraints: ## renew constraints.txt: the newest versions that install together

@@ -21,6 +21,7 @@ from matchwood.service import (
     delivery_routes,
     event_routes,
     operation_routes,
+    page_routes,
     rule_routes,
     subscription_routes,
 )
@@ -45,6 +46,7 @@ ROUTES = (
     delivery_routes,
     dead_letter_routes,
     operation_routes,
+    page_routes,
 )
 
 

@@ -1,0 +1,51 @@
+// The page: what is there when it opens, and how its parts meet.
+
+import { answer, givenKey, useKey } from "./service.js";
+import { byId, later } from "./elements.js";
+import { startEditor } from "./editor.js";
+import { follow, startLive } from "./live.js";
+import { first, startLists } from "./lists.js";
+
+const EVERY = 5000; // milliseconds between looks at the status
+
+async function status() {
+  try {
+    const found = await answer("GET", "status");
+    const count = (number, what) => `${number.toLocaleString()} ${what}${number === 1 ? "" : "s"}`;
+    byId("status").textContent =
+      `${count(found.rules, "rule")}, ${count(found.subscriptions, "subscription")}`;
+  } catch (error) {
+    byId("status").textContent = error.status === 401 ? "Give a key, which this service asks for." : error.message;
+  }
+}
+
+function changed() {
+  status();
+  first();
+}
+
+startEditor({
+  onSubscribed: (subscription) => {
+    follow(subscription);
+    changed();
+  },
+  onSaved: changed,
+});
+startLive();
+startLists();
+status();
+setInterval(() => document.hidden || status(), EVERY);
+
+byId("key").value = givenKey();
+byId("key").addEventListener("input", later(400, () => {
+  useKey(byId("key").value);
+  changed();
+}));
+byId("key-form").addEventListener("submit", (event) => event.preventDefault());
+document.addEventListener("keydown", (event) => {
+  const typing = event.target.matches("input, textarea, select");
+  if (event.key === "/" && !typing && !byId("dialog").open) {
+    event.preventDefault();
+    byId("search").focus();
+  }
+});

@@ -1,0 +1,298 @@
+"""The page of the service, in a Chromium without a window."""
+
+import hashlib
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from service.serving import Served, served, settings_in
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("page")]
+SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "chromium.sh"
+SIZES = {"desk": (1200, 900), "phone": (360, 740)}
+# Relative luminance as WCAG has it, and the contrast of an element's text with what is behind it.
+CONTRAST = """element => {
+  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const rgb = colour => {
+    canvas.clearRect(0, 0, 1, 1);
+    canvas.fillStyle = colour;
+    canvas.fillRect(0, 0, 1, 1);
+    return [...canvas.getImageData(0, 0, 1, 1).data];
+  };
+  const light = colour => rgb(colour).slice(0, 3).map(c => c / 255)
+    .map(c => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+  let behind = element;
+  while (rgb(getComputedStyle(behind).backgroundColor)[3] === 0) behind = behind.parentElement;
+  const [a, b] = [light(getComputedStyle(element).color),
+                  light(getComputedStyle(behind).backgroundColor)].sort((x, y) => y - x);
+  return (a + 0.05) / (b + 0.05);
+}"""
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with served(settings_in(tmp_path_factory.mktemp("page"), stream_seconds=2.0)) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    path = os.environ.get("CHROMIUM") or subprocess.check_output(
+        [str(SCRIPT), sys.executable], text=True
+    )
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=path.strip())
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def page(browser: Browser, service: Served) -> Iterator[Page]:
+    service.http.put("/rules", json=[]).raise_for_status()
+    yield from opened(browser, service.url)
+
+
+def opened(browser: Browser, url: str, size: str = "desk", **more: Any) -> Iterator[Page]:
+    """A page of its own, in which nothing may go wrong unseen."""
+    width, height = SIZES[size]
+    context = browser.new_context(viewport={"width": width, "height": height}, **more)
+    page = context.new_page()
+    page.set_default_timeout(15_000)
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on(
+        "console",
+        lambda message: (
+            wrong.append(message.text)
+            if message.type in ("error", "warning") and "status of 4" not in message.text
+            else None
+        ),
+    )
+    page.goto(f"{url}/")
+    expect(page.locator("#status")).not_to_have_text("…")
+    yield page
+    context.close()
+    assert not wrong
+
+
+def subscribe(page: Page, rule: str) -> None:
+    page.fill("#rule", rule)
+    page.click("#subscribe")
+    expect(page.locator("#rule-done")).to_contain_text("is watched below")
+
+
+def test_a_rule_is_checked_as_it_is_typed(page: Page) -> None:
+    verdict = page.locator("#rule-verdict")
+    page.locator("#rule").press_sequentially("age >= 18 and tier in ('gold'")
+    expect(verdict).to_contain_text("column 30: expected ',' or ')', found the end of the rule")
+    line, caret = verdict.locator("pre").inner_text().split("\n")
+    assert (line, caret.index("^")) == ("age >= 18 and tier in ('gold'", 29)
+    expect(page.locator("#rule")).to_have_attribute("aria-invalid", "true")
+    page.locator("#rule").press_sequentially(")")
+    expect(verdict).to_have_text("✓ asks for age, tier")
+    expect(page.locator("#rule")).to_have_attribute("aria-invalid", "false")
+    page.fill("#rule", "near(city, 'Rome')")
+    expect(verdict).to_contain_text("no operator is registered as 'near'")
+
+
+def test_matches_arrive_and_say_why(page: Page, service: Served) -> None:
+    subscribe(page, "age >= 18 and (tier = 'gold' or not blocked)")
+    page.fill("#event", '{"age": 20, "tier": "gold"}')
+    page.click("#publish")
+    expect(page.locator("#event-done")).to_contain_text("1 subscription matches")
+    matches = page.locator("#matches > li")
+    expect(matches).to_have_count(1)
+    service.publish([{"age": 5, "tier": "gold"}, {"age": 30, "blocked": False}])
+    expect(matches).to_have_count(2)
+    expect(matches.first).to_contain_text('{"age":30,"blocked":false}')  # the newest
+    matches.first.locator("summary").click()
+    nodes = matches.first.locator(".nodes li")
+    expect(nodes).to_have_count(6)
+    expect(nodes.nth(1)).to_have_text("✓ true  age >= 18age: 30", use_inner_text=False)
+    expect(nodes.nth(3)).to_contain_text("? undefined")
+    expect(nodes.nth(3)).to_contain_text("tier: missing")
+    expect(nodes.nth(5)).to_contain_text("✗ false")
+
+
+def test_streams_that_end_are_resumed_and_nothing_comes_twice(page: Page, service: Served) -> None:
+    subscribe(page, "resumed >= 0")
+    for number in range(4):  # over three seconds, where a stream ends after two
+        service.publish({"resumed": number})
+        time.sleep(0.8)
+    expect(page.locator("#matches > li")).to_have_count(4)
+    texts = page.locator("#matches summary code").all_inner_texts()
+    assert texts == [f'{{"resumed":{number}}}' for number in (3, 2, 1, 0)]
+
+
+def test_what_is_watched_outlives_a_reload_until_it_is_cancelled(
+    page: Page, service: Served
+) -> None:
+    subscribe(page, "kept = 1")
+    page.reload()
+    expect(page.locator("#watched li")).to_contain_text("kept = 1")
+    service.publish({"kept": 1})
+    expect(page.locator("#matches > li")).to_have_count(1)
+    page.click("#pause")
+    service.publish({"kept": 1})
+    expect(page.locator("#live-status")).to_contain_text("(1 held back)")
+    page.click("#pause")
+    expect(page.locator("#matches > li")).to_have_count(2)
+    before = service.http.get("/status").json()["subscriptions"]
+    page.click("#watched button")
+    expect(page.locator("#watched li")).to_have_count(0)
+    assert service.http.get("/status").json()["subscriptions"] == before - 1
+    page.click("#clear")
+    expect(page.locator("#matches > li")).to_have_count(0)
+
+
+def test_which_rules_match_and_why_others_do_not(page: Page) -> None:
+    for name, rule in (("adults", "age >= 18"), ("old & grey", "age >= 60 and grey")):
+        page.fill("#rule", rule)
+        page.fill("#rule-id", name)
+        page.click("#save")
+        expect(page.locator("#rule-done")).to_have_text(f"Rule {name} is new.")
+    page.fill("#event", '{"age": 20}')
+    page.click("#match")
+    expect(page.locator("#event-done .match")).to_have_text(["adults"])
+    expect(page.locator("#near li").first).to_contain_text("lacks age >= 60")
+    page.click("#near button")
+    dialog = page.locator("#dialog")
+    expect(dialog).to_contain_text("Rule old & grey")
+    expect(dialog).to_contain_text("It does not match.")
+    expect(dialog.locator(".nodes li").nth(1)).to_contain_text("✗ false")
+    page.keyboard.press("Escape")
+    expect(dialog).not_to_be_visible()
+    page.fill("#rule", "age > 5")
+    page.click("#explain")
+    expect(dialog).to_contain_text("It matches.")
+
+
+def test_lists_have_pages_and_search(page: Page, service: Served) -> None:
+    rules = [{"id": f"r{n:02}", "rule": f"n = {n}", "tags": ["t"]} for n in range(23)]
+    service.http.put("/rules", json=rules).raise_for_status()
+    page.reload()
+    rows = page.locator("#list-body tr")
+    expect(rows).to_have_count(10)
+    expect(page.locator("#list-count")).to_have_text("23 in all, page 1")
+    expect(page.locator("#previous")).to_be_disabled()
+    page.click("#next")
+    expect(rows.first).to_contain_text("r10")
+    page.click("#next")
+    expect(rows).to_have_count(3)
+    expect(page.locator("#next")).to_be_disabled()
+    page.click("#previous")
+    expect(rows.first).to_contain_text("r10")
+    page.fill("#search", "n = 2")
+    expect(rows).to_have_count(4)  # 2, 20, 21, 22
+    page.fill("#event", '{"n": 3}')
+    page.click("[aria-label='Why r20 matches the event or not']")
+    expect(page.locator("#dialog")).to_contain_text("It does not match.")
+    page.keyboard.press("Escape")
+    page.click("[aria-label='Edit the rule of r21']")
+    expect(page.locator("#rule")).to_have_value("n = 21")
+    page.fill("#search", "nothing has this")
+    expect(page.locator("#list-count")).to_contain_text("nothing found")
+
+
+def test_with_the_keyboard_alone(page: Page) -> None:
+    page.keyboard.press("Tab")
+    expect(page.locator(".skip")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("#rule")).to_be_focused()
+    page.keyboard.type("keys = 1")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#watched li")).to_have_count(1)
+    page.locator("#event").focus()
+    page.keyboard.press("Control+a")
+    page.keyboard.type('{"keys": 1}')
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#matches > li")).to_have_count(1)
+    page.locator("#matches summary").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#matches .nodes li")).to_contain_text("keys = 1")
+    page.keyboard.press("/")
+    expect(page.locator("#search")).to_be_focused()
+    page.locator("#tab-rules").focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#tab-subscriptions")).to_be_focused()
+    expect(page.locator("#list")).to_have_attribute("aria-labelledby", "tab-subscriptions")
+    expect(page.locator("#list-body")).to_contain_text("keys = 1")
+
+
+def test_words_of_others_are_never_markup(page: Page, service: Served) -> None:
+    evil = "<img src=x onerror=document.title=1>"
+    service.http.put("/rules", json=[{"id": evil, "rule": f"a = '{evil}'"}]).raise_for_status()
+    page.reload()
+    expect(page.locator("#list-body td").first).to_have_text(evil)
+    subscribe(page, "evil is not null")
+    service.publish({"evil": evil, evil: 1})
+    expect(page.locator("#matches summary")).to_contain_text(evil)
+    assert page.locator("img").count() == 0
+    assert page.title() == "matchwood"
+    policy = service.http.get("/").headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", list(SIZES))
+def test_every_size_and_both_schemes(
+    browser: Browser, service: Served, size: str, scheme: str
+) -> None:
+    long = " and ".join(f"attribute_with_a_long_name_{n} = 'value {n}'" for n in range(20))
+    rules = [{"id": f"long-{n}" * 5, "rule": long, "tags": ["a", "b"]} for n in range(12)]
+    service.http.put("/rules", json=rules).raise_for_status()
+    for page in opened(browser, service.url, size, color_scheme=scheme):
+        subscribe(page, f"x = 1 or {long}")
+        service.publish({"x": 1, "text": "word" * 200})
+        page.locator("#matches summary").click()
+        expect(page.locator("#matches .nodes li").first).to_contain_text("true")
+        page.fill("#rule", "x =")
+        expect(page.locator("#rule-verdict")).to_contain_text("expected")
+        overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        assert page.evaluate(overflow) == 0
+        texts = (
+            "h1",
+            "#status",
+            "#rule",
+            "#subscribe",
+            "#save",
+            "label[for=subscriber]",
+            "a[href=docs]",
+        )
+        inner = (
+            "#rule-verdict",
+            ".truth.true",
+            ".truth.undefined",
+            ".nodes .seen",
+            "#list-body td",
+            "time",
+        )
+        for selector in (*texts, *inner):
+            found = page.locator(selector).first.evaluate(CONTRAST)
+            assert found >= 4.5, (selector, found)
+        if size == "phone":
+            box = page.locator("#publish").bounding_box()
+            assert box is not None
+            assert box["height"] >= 44  # a finger's width
+
+
+def test_a_key_is_asked_for(browser: Browser, tmp_path: Path) -> None:
+    key = {"name": "a", "role": "admin", "sha256": hashlib.sha256(b"key_x").hexdigest()}
+    with served(settings_in(tmp_path, keys=[key])) as running:
+        for page in opened(browser, running.url):
+            expect(page.locator("#status")).to_have_text("Give a key, which this service asks for.")
+            page.fill("#key", "key_x")
+            expect(page.locator("#status")).to_have_text("0 rules, 0 subscriptions")
+            subscribe(page, "x = 1")
+            page.fill("#event", '{"x": 1}')
+            page.click("#publish")
+            expect(page.locator("#matches > li")).to_have_count(1)
