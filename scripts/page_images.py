@@ -26,8 +26,8 @@ RULES = {
 RULE = "age >= 18 and (tier in ('gold', 'platinum') or basket.total > 200)"
 EVENTS = ('{"age": 35, "tier": "gold", "city": "Rome"}', '{"age": 20, "basket": {"total": 250}}')
 PICTURES = {
-    "page": {"viewport": {"width": 1100, "height": 860}},
-    "page-dark": {"viewport": {"width": 1100, "height": 860}, "color_scheme": "dark"},
+    "page": {"viewport": {"width": 1100, "height": 980}},
+    "page-dark": {"viewport": {"width": 1100, "height": 980}, "color_scheme": "dark"},
     "page-phone": {"viewport": {"width": 390, "height": 1000}},
 }
 
@@ -48,14 +48,14 @@ def main() -> None:
 
 
 def take(browser: Browser, running: Served, name: str, options: dict[str, object]) -> None:
-    context = browser.new_context(**options)  # type: ignore[arg-type]
+    context = browser.new_context(reduced_motion="reduce", **options)  # type: ignore[arg-type]
     page = context.new_page()
     page.goto(running.url)
     use(page)
     path = IMAGES / f"{name}.png"
     page.screenshot(path=path)
-    # 64 colours are plenty for a page of text, in a third of the bytes
-    Image.open(path).convert("RGB").quantize(64).save(path, optimize=True)
+    # 128 colours are plenty for a page of text, in a third of the bytes
+    Image.open(path).convert("RGB").quantize(128).save(path, optimize=True)
     page.click("#watched button")  # so that the next picture is of one subscription too
     page.wait_for_selector("#watched li", state="detached")
     context.close()

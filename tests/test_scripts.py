@@ -102,3 +102,51 @@ def test_without_java_one_sentence_says_what_to_install(machine: Machine, tmp_pa
         "default-jre-headless",
         "openjdk-17-jre-headless",
     ]
+
+
+# Chromium
+
+
+def chromium(machine: Machine, **environment: str) -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join([environment.pop("first", ""), str(machine.folder / "bin")])
+    return subprocess.run(
+        [str(machine.scripts / "chromium.sh"), str(machine.folder / "python")],
+        capture_output=True,
+        encoding="utf-8",
+        env={"PATH": path.strip(os.pathsep), "HOME": str(machine.folder), **environment},
+    )
+
+
+def test_the_chromium_that_is_there_is_used(machine: Machine, tmp_path: Path) -> None:
+    executable(tmp_path / "broken" / "chromium-headless-shell", "exit 1")
+    executable(tmp_path / "broken" / "chromium", "exit 0")
+    found = chromium(machine, first=str(tmp_path / "broken"))
+    assert found.stdout.strip() == str(tmp_path / "broken" / "chromium")
+    executable(tmp_path / "chosen one", "exit 0")
+    chosen = chromium(
+        machine, first=str(tmp_path / "broken"), CHROMIUM=str(tmp_path / "chosen one")
+    )
+    assert chosen.stdout.strip() == str(tmp_path / "chosen one")
+    assert not (tmp_path / "asked").exists()
+
+
+def test_chromium_is_installed_by_playwright_or_else_by_debian(
+    machine: Machine, tmp_path: Path
+) -> None:
+    body = f"mkdir -p {tmp_path}/new && cat {tmp_path}/ready >{tmp_path}/new/chromium"
+    executable(tmp_path / "ready", "exit 0")
+    machine.apt(f"{body} && chmod +x {tmp_path}/new/chromium")
+    found = chromium(machine, first=str(tmp_path / "new"))
+    assert found.stdout.strip() == f"{tmp_path}/new/chromium"
+    assert (tmp_path / "asked").read_text() == "chromium-headless-shell\n"
+    cached = f"{tmp_path}/.cache/ms-playwright/chromium_headless_shell-1/chrome-linux"
+    install = f"mkdir -p {cached} && cat {tmp_path}/ready >{cached}/headless_shell"
+    executable(tmp_path / "python", f"{install} && chmod +x {cached}/headless_shell")
+    assert chromium(machine).stdout.strip() == f"{cached}/headless_shell"
+
+
+def test_without_chromium_a_sentence_says_what_to_install(machine: Machine, tmp_path: Path) -> None:
+    done = chromium(machine)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "apt-get install chromium" in done.stderr
+    assert (tmp_path / "asked").read_text().split() == ["chromium-headless-shell", "chromium"]
