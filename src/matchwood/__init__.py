@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING, Any
 
 from matchwood.language import EventError, RuleError, attr, parse
 from matchwood.operators import operator
-from matchwood.schema import Schema
 
 if TYPE_CHECKING:
     from matchwood.engine import Matcher
+    from matchwood.schema import Schema
 
 __all__ = ["EventError", "Matcher", "RuleError", "Schema", "attr", "operator", "parse"]
 __version__ = "0.1.0"
@@ -19,4 +19,8 @@ def __getattr__(name: str) -> Any:
         from matchwood.engine import Matcher
 
         return Matcher
+    if name == "Schema":
+        from matchwood.schema import Schema
+
+        return Schema
     raise AttributeError(f"module 'matchwood' has no attribute {name!r}")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import queue
 import threading
 from collections.abc import Callable, Coroutine, Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import asyncio  # when it is used, not before: it takes half of the time of `import matchwood`
 
 MAX_ABANDONED = 32  # calls of an operator that ran over their time and still run
 
@@ -71,6 +73,8 @@ class _Worker:
 @cache
 def loop() -> asyncio.AbstractEventLoop:
     """The event loop of asynchronous operators, in a thread of its own."""
+    import asyncio
+
     made = asyncio.new_event_loop()
     threading.Thread(target=made.run_forever, name="matchwood-operators", daemon=True).start()
     return made
@@ -83,6 +87,7 @@ def run_together(
 
     Must not be called on the loop itself, which would wait for what it is to run.
     """
+    import asyncio
 
     async def gathered() -> list[Any]:
         return await asyncio.gather(
@@ -93,6 +98,8 @@ def run_together(
 
 
 async def _within(start: Callable[[], Coroutine[Any, Any, Any]], seconds: float | None) -> Any:
+    import asyncio
+
     try:
         return await asyncio.wait_for(start(), seconds)
     except TimeoutError:
