@@ -30,13 +30,13 @@ def test_a_main_index_and_few_small_ones():
 
 def test_removed_rules_leave_the_indexes():
     algorithm = DeweyId({i: f"a = {i}" for i in range(100)})
-    before = algorithm._parts[0].built.bytes
+    before = algorithm.indexes[0].bytes
     for i in range(49):
         algorithm.remove(i)
     assert sizes(algorithm) == [100]
     algorithm.remove(49)
     assert sizes(algorithm) == [50]
-    assert algorithm._parts[0].built.bytes < before
+    assert algorithm.indexes[0].bytes < before
     assert algorithm.match({"a": 49}) == []
     assert algorithm.match({"a": 50}) == [50]
     for i in range(50, 100):

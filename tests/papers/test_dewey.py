@@ -32,9 +32,27 @@ def test_the_paper_s_example(letters, true):
 
 def test_ids_are_ordered_and_spelled_as_they_are():
     leaves, _ = laid_out([(AND, [0, (OR, [0] * 9), 0])])
-    words = annotate(leaves).words
-    assert (np.diff(words.astype(np.int64)) > 0).all()
-    assert [spelled(word) for word in words] == ["1", *(f"2.{i}" for i in range(1, 10)), "3*"]
+    ids = annotate(leaves)
+    assert (np.diff(ids.words.astype(np.int64)) > 0).all()
+    assert spelled(ids) == ["1", *(f"2.{i}" for i in range(1, 10)), "3*"]
+
+
+def test_wide_rules_have_large_numbers():
+    leaves, _ = laid_out([(AND, [(OR, [0] * 20_000), 0])])
+    ids = annotate(leaves)
+    assert (np.diff(ids.words.astype(np.int64)) > 0).all()
+    assert spelled(ids) == [*(f"1.{i}" for i in range(1, 20_001)), "2*"]
+
+
+def test_long_ids_are_spelled_as_they_are():
+    """At every length about which words of the table end."""
+    for length in range(40):
+        leaves, _ = laid_out([chain(length)])
+        top = "" if length and length & 1 == 0 else "1*."
+        marks = ["2*" if i & 1 == 0 else "2" for i in range(len(top) // 3, length + 1)]
+        right_ids = [".".join([*marks[:i], "1"]) for i in range(length)]
+        right_ids.append(".".join(marks[:length]))
+        assert spelled(annotate(leaves)) == [(top + one).strip(".") for one in right_ids]
 
 
 @given(st.lists(trees, max_size=6), st.data())
@@ -53,7 +71,7 @@ def test_long_ids_are_in_a_table(lengths, data):
     """Chains up to 32 bits and beyond, beside each other."""
     leaves, numbered = laid_out([chain(length) for length in lengths])
     ids = annotate(leaves)
-    assert (len(ids.start) > 1) == any(length > 6 for length in lengths)
+    assert (len(ids.table) > 2) == any(length > 6 for length in lengths)
     index = DeweyIndex(leaves)
     count = len(leaves.conjunctions.start) - 1
     missing = data.draw(st.sets(st.integers(0, count - 1), max_size=8))

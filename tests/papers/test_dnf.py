@@ -61,5 +61,5 @@ def test_beyond_the_budget_the_build_stops():
 def test_equal_conjunctions_are_one_of_the_index():
     rules = dict.fromkeys(range(10), "a = 1 and (b = 1 or c = 1)")
     algorithm = Dnf(rules)
-    assert algorithm._parts[0].built.conjunctions == 2
+    assert algorithm.indexes[0].conjunctions == 2
     assert sorted(algorithm.match({"a": 1, "b": 1, "c": 1})) == list(range(10))

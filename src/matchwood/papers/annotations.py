@@ -29,20 +29,23 @@ class Index(ABC):
     visited = 0  # entries of lists that the last `find` read
     candidates = 0  # rules that the last `evaluate` looked at
 
-    def __init__(
+    def note(
         self,
         conjunctions: Conjunctions,
         annotations: Annotations,
         share: bool = True,
         walk: bool = False,
-    ) -> None:
-        """An annotation for each conjunction that is given; those of equal ones come together."""
+    ) -> Ints:
+        """Index conjunctions with an annotation for each; what number each of them has.
+
+        Called once, first. Equal conjunctions have one number, and their annotations are together.
+        """
         self._index, numbers = ConjunctionIndex.of(conjunctions, share, walk)
         self._start = np.zeros(self._index.size + 1, np.int64)
         np.cumsum(np.bincount(numbers, minlength=self._index.size), out=self._start[1:])
         self._annotations = np.empty(len(numbers), annotations.dtype)
         _place(numbers, annotations, self._start[:-1].copy(), self._annotations)
-        self._numbers = numbers
+        return numbers
 
     @property
     def conjunctions(self) -> int:

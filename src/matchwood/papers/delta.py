@@ -126,6 +126,11 @@ class Delta(Algorithm):
         return ids
 
     @property
+    def indexes(self) -> list[Index]:
+        """The main index and the delta indexes, whose steps can be called one by one."""
+        return [part.built for part in self._parts]
+
+    @property
     def bytes(self) -> int:
         parts = sum(part.built.bytes + part.rules.numbers.nbytes for part in self._parts)
         return parts + self._alive.nbytes + self.predicates.bytes

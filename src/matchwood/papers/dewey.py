@@ -8,8 +8,8 @@ see from missing numbers, or from a missing *, that an operand of an AND has no 
 IDs are packed into 32 bits, as in the paper, from the highest bit on. An operand n of b binary
 digits is b ones, a zero and its digits after the first; the * is one more bit, below an AND; zeros
 follow. So IDs are ordered as numbers, and begin with a one. Should an ID of a rule take more than
-32 bits, the numbers of all of them are in a table, and the 32 bits, which begin with a zero, are a
-place in it. The annotation of a leaf is one word: rule, ID.
+32 bits, all of the rule's are in a table, packed alike, with at least one zero behind each, and the
+32 bits, which begin with a zero, are a place in it. The annotation of a leaf is one word: rule, ID.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from matchwood.compiled import compiled, inlined, lean
 from matchwood.index.program import AND
-from matchwood.papers.annotations import Annotations, Index, Ints, Longs
+from matchwood.papers.annotations import Annotations, Index, Ints
 from matchwood.papers.delta import Delta
 from matchwood.papers.forms import Forms
 from matchwood.papers.leaves import Leaves, leaves
@@ -45,11 +45,10 @@ class DeweyId(Delta):
 
 
 class DeweyIds(NamedTuple):
-    """Of each leaf rule << 32 | ID. A long ID i is steps[start[i]:start[i + 1]]."""
+    """Of each leaf rule << 32 | ID, the table of long IDs, and the length of the longest."""
 
     words: NDArray[np.uint64]
-    start: Longs
-    steps: Ints  # 2 * operand + marked
+    table: NDArray[np.uint32]
     longest: int
 
 
@@ -58,18 +57,18 @@ class DeweyIndex(Index):
 
     def __init__(self, given: Leaves, walk: bool = False) -> None:
         ids = annotate(given)
-        super().__init__(given.conjunctions, ids.words, walk=walk)
-        self._long = ids.start, ids.steps
-        self._levels = tuple(np.zeros((5, ids.longest + 1), np.int32))
+        self.note(given.conjunctions, ids.words, walk=walk)
+        self._table = ids.table
+        self._levels = tuple(np.zeros((4, ids.longest + 1), np.int32))
 
     def evaluate(self, annotations: Annotations) -> Ints:
         out = np.empty(len(annotations), np.int32)
-        found, self.candidates = _evaluate(annotations, *self._long, self._levels, out)
+        found, self.candidates = _evaluate(annotations, self._table, self._levels, out)
         return out[:found]
 
     @property
     def bytes(self) -> int:
-        return super().bytes + sum(array.nbytes for array in self._long)
+        return super().bytes + self._table.nbytes
 
 
 def annotate(given: Leaves) -> DeweyIds:
@@ -80,32 +79,39 @@ def annotate(given: Leaves) -> DeweyIds:
     >>> two, three, either = operator_word(AND, 2), operator_word(AND, 3), operator_word(OR, 3)
     >>> tree = np.array([either, two, 0, 1, 2, three, 3, 4, 5], np.int32)  # the paper's Figure 2
     >>> leaf = Conjunctions(np.arange(7), np.arange(6, dtype=np.int32))
-    >>> [spelled(word) for word in annotate(Leaves(tree, np.array([0, 9]), leaf)).words]
+    >>> spelled(annotate(Leaves(tree, np.array([0, 9]), leaf)))
     ['1*.1.1', '1*.1.2*', '1*.2', '1*.3.1', '1*.3.2', '1*.3.3*']
     """
     words = np.empty(len(given.conjunctions.start) - 1, np.uint64)
-    start, steps, longest = _annotate(given.words, given.start, words)
-    return DeweyIds(words, start, steps, longest)
+    table, longest = _annotate(given.words, given.start, words)
+    return DeweyIds(words, table, longest)
 
 
-def spelled(word: int) -> str:
-    """A packed ID as the paper writes it; long ones are their place in the table."""
-    path = np.zeros(_BITS, np.int32)
-    steps = path[: _unpack(np.uint64(word), path)].tolist()
-    return ".".join(f"{step >> 1}{'*' if step & 1 else ''}" for step in steps)
+def spelled(ids: DeweyIds) -> list[str]:
+    """IDs as the paper writes them."""
+    found = []
+    for word in ids.words:
+        steps: list[str] = []
+        at, window, valid = _open(word, ids.table)
+        window = np.uint64(window)
+        while window >> np.uint64(63):
+            step, at, window, valid = _next(at, window, valid, ids.table, len(steps) & 1 == 0)
+            window = np.uint64(window)
+            steps.append(f"{int(step) >> 1}{'*' if int(step) & 1 else ''}")
+        found.append(".".join(steps))
+    return found
 
 
 @compiled
 def _annotate(words, start, out):
-    """The annotations of all leaves, the table of long IDs, and the length of the longest."""
+    """Writes the annotations of all leaves; the table of long IDs, and how long the longest is."""
     widest = 0
     for rule in range(len(start) - 1):
         widest = max(widest, start[rule + 1] - start[rule])
     path = np.empty(widest + 2, np.int32)
     stack = np.empty((widest + 1, 3), np.int64)  # operator, its operands, and those done
-    long_start = np.zeros(16, np.int64)
-    steps = np.empty(64, np.int32)
-    leaf, places, longest = 0, 0, 0
+    table = np.zeros(64, np.uint32)
+    used, leaf, longest = 0, 0, 0
     for rule in range(len(start) - 1):
         first = leaf
         fits = True
@@ -130,24 +136,19 @@ def _annotate(words, start, out):
                     continue
                 length = base + top
                 longest = max(longest, length)
+                if used + length * 2 + 4 > len(table):
+                    table = _larger(table, used + length * 2 + 4)
+                bits = _pack(path, length, table, used)
+                packed = table[used]
                 if long:
-                    if places + 2 > len(long_start):
-                        long_start = _larger(long_start, places + 2)
-                    low = long_start[places]
-                    if low + length > len(steps):
-                        steps = _larger(steps, low + length)
-                    steps[low : low + length] = path[:length]
-                    long_start[places + 1] = low + length
-                    packed = np.uint64(places)
-                    places += 1
-                else:
-                    packed = _pack(path, length)
-                    fits = fits and packed > 0
-                out[leaf] = (np.uint64(rule) << np.uint64(_BITS)) | packed
+                    packed = used
+                    used += bits // _BITS + 1
+                fits = fits and bits <= _BITS
+                out[leaf] = (np.uint64(rule) << np.uint64(_BITS)) | np.uint64(packed)
                 leaf += 1
                 while top > 0 and stack[top - 1, 2] == stack[top - 1, 1]:
                     top -= 1
-    return long_start[: places + 1].copy(), steps[: long_start[places]].copy(), longest
+    return table[: used + 2].copy(), longest
 
 
 @inlined
@@ -163,101 +164,159 @@ def _larger(array, least):
 
 
 @lean
-def _pack(path, length):
-    """The ID of a path; 0 where it takes more than 32 bits."""
-    packed = np.uint64(0)
-    bits = 0
+def _pack(path, length, table, at):
+    """Write the ID of a path from table[at] on, with zeros behind it; how many bits it takes.
+
+    A step takes at most two words of the table: operands are below 2 ** 31.
+    """
+    window = np.uint64(0)  # its upper bits are not yet written
+    valid, bits = 0, 0
     for level in range(length):
         operand = path[level] >> 1
         digits = 0
         while operand >> digits:
             digits += 1
-        bits += 2 * digits + (level & 1 == 0)
-        if bits > _BITS:
-            return np.uint64(0)
-        ones = ((1 << digits) - 1) << digits
-        code = np.uint64(ones | (operand & ((1 << (digits - 1)) - 1)))
-        packed = (packed << np.uint64(2 * digits)) | code
-        if level & 1 == 0:
-            packed = (packed << np.uint64(1)) | np.uint64(path[level] & 1)
-    return packed << np.uint64(_BITS - bits)
+        below = operand & ((1 << (digits - 1)) - 1)
+        marks = level & 1 == 0
+        for part in range(2):  # the ones and a zero, then the digits and the mark
+            if part == 0:
+                value, width = (1 << (digits + 1)) - 2, digits + 1
+            elif marks:
+                value, width = 2 * below + (path[level] & 1), digits
+            else:
+                value, width = below, digits - 1
+            if width > 0:
+                window |= np.uint64(value) << np.uint64(64 - valid - width)
+            valid += width
+            bits += width
+            if valid >= _BITS:
+                table[at] = window >> np.uint64(_BITS)
+                window <<= np.uint64(_BITS)
+                valid -= _BITS
+                at += 1
+    table[at] = window >> np.uint64(_BITS)
+    return bits
 
 
-@lean
-def _unpack(packed, path):
-    """The path of an ID; its length."""
-    rest = np.int64(packed & np.uint64(0xFFFFFFFF))
-    at = _BITS - 1
-    length = 0
-    while at >= 0 and (rest >> at) & 1:
-        digits = 0
-        while (rest >> at) & 1:
+def _short() -> NDArray[np.uint8]:
+    """By the next 8 bits of an ID: operand << 4 | bits, if it is below 16, else 0."""
+    short = np.zeros(256, np.uint8)
+    for operand in range(1, 16):
+        digits = operand.bit_length()
+        code = ((1 << digits) - 1) << digits | operand - (1 << digits - 1)
+        free = 8 - 2 * digits
+        short[code << free : (code + 1) << free] = operand << 4 | 2 * digits
+    return short
+
+
+_SHORT = _short()
+_ENOUGH = 1 << 20  # valid bits of an ID that is not in the table, as far as reading goes on
+
+
+@inlined
+def _open(word, table):
+    """Where to read on in the table, the next bits of an ID from the highest on, and how many."""
+    low = word << np.uint64(_BITS)
+    if low >> np.uint64(63):
+        return np.int64(0), low, np.int64(_ENOUGH)
+    at = np.int64(low >> np.uint64(_BITS))
+    window = np.uint64(table[at]) << np.uint64(_BITS)
+    return at + 2, window | np.uint64(table[at + 1]), np.int64(64)
+
+
+@inlined
+def _next(at, window, valid, table, marks):
+    """The next step, 2 * operand + marked, and what is read after it; 33 bits or more are valid."""
+    entry = np.int64(_SHORT[window >> np.uint64(56)])
+    if entry:
+        operand = entry >> 4
+        window <<= np.uint64(entry & 15)
+        valid -= entry & 15
+    else:
+        digits = np.int64(0)
+        while window >> np.uint64(63):
             digits += 1
-            at -= 1
-        at -= digits  # the zero, and all digits but the first
-        step = 2 * ((1 << (digits - 1)) | ((rest >> (at + 1)) & ((1 << (digits - 1)) - 1)))
-        if length & 1 == 0:
-            step |= (rest >> at) & 1
-            at -= 1
-        path[length] = step
-        length += 1
-    return length
+            window <<= np.uint64(1)
+        window <<= np.uint64(1)
+        valid -= digits + 1
+        at, window, valid = _refill(at, window, valid, table)
+        below = np.int64(window >> np.uint64(65 - digits))
+        operand = (np.int64(1) << (digits - 1)) | below
+        window <<= np.uint64(digits - 1)
+        valid -= digits - 1
+    step = 2 * operand
+    if marks:
+        step |= np.int64(window >> np.uint64(63))
+        window <<= np.uint64(1)
+        valid -= 1
+    at, window, valid = _refill(at, window, valid, table)
+    return step, at, window, valid
+
+
+@inlined
+def _refill(at, window, valid, table):
+    if valid <= _BITS:
+        if at < len(table):
+            window |= np.uint64(table[at]) << np.uint64(_BITS - valid)
+        at += 1
+        valid += _BITS
+    return at, window, valid
 
 
 @lean
-def _evaluate(annotations, long_start, steps, levels, out):
+def _evaluate(annotations, table, levels, out):
     """Algorithms 1–3 for one rule after the other: the rules that are true, and rules seen.
 
     A level of the path that is being followed has its step, whether its node is true as far as it
     has been explored, the operands explored and whether the last of them was marked: what the
-    recursion holds in its calls. Even levels are ANDs. An AND on top that is false ends its rule.
+    recursion holds in its calls. Even levels are ANDs. IDs below a node that is decided, an AND
+    that is false or an OR that is true, are not read to their end.
     """
-    path, new, result, explored, marked = levels
+    path, result, explored, marked = levels
     found, seen, length = 0, 0, 0
     rule = np.int64(-1)
     for word in annotations:
         mine = np.int64(word >> np.uint64(_BITS))
         if mine != rule:
-            if rule >= 0 and _close(path, result, marked, length, 0):
+            if rule >= 0 and _close(result, marked, length, 0):
                 out[found] = rule
                 found += 1
             rule = mine
             seen += 1
             length = 0
             result[0], explored[0], marked[0] = 1, 0, 0
-        elif not result[0]:
-            continue
-        if word & np.uint64(1 << (_BITS - 1)):
-            new_length = _unpack(word, new)
-        else:
-            place = np.int64(word & np.uint64(0xFFFFFFFF))
-            new_length = long_start[place + 1] - long_start[place]
-            for i in range(new_length):
-                new[i] = steps[long_start[place] + i]
-        shared = 0
-        while shared < length and new[shared] == path[shared]:
-            shared += 1
-        _close(path, result, marked, length, shared)
-        length = new_length
-        for level in range(shared, length):
-            path[level] = new[level]
-            if level & 1 == 0:
+        at, window, valid = _open(word, table)
+        level = 0
+        known = True  # the path so far is the one that is being followed
+        while result[level] != level & 1:
+            step, at, window, valid = _next(at, window, valid, table, level & 1 == 0)
+            if known and level < length and path[level] == step:
+                level += 1
+                continue
+            if known:
+                _close(result, marked, length, level)
+                known = False
+            path[level] = step
+            length = level + 1
+            leaf = window >> np.uint64(63) == 0
+            if level & 1:
+                result[level] |= leaf
+            else:
                 explored[level] += 1
-                if new[level] >> 1 != explored[level]:
-                    result[level] = 0
-                marked[level] = new[level] & 1
-            if level + 1 < length:
-                result[level + 1], explored[level + 1], marked[level + 1] = level & 1, 0, 0
-            elif level & 1:
-                result[level] = 1
-    if rule >= 0 and _close(path, result, marked, length, 0):
+                marked[level] = step & 1
+                result[level] &= step >> 1 == explored[level]
+            if leaf or result[level] == level & 1:
+                break
+            level += 1
+            result[level], explored[level], marked[level] = 1 - (level & 1), 0, 0
+    if rule >= 0 and _close(result, marked, length, 0):
         out[found] = rule
         found += 1
     return found, seen
 
 
 @lean
-def _close(path, result, marked, length, shared):
+def _close(result, marked, length, shared):
     """Leave the nodes below level `shared`, each telling the one above; is that one true?"""
     for level in range(length - 1, shared, -1):
         if level & 1:

@@ -53,7 +53,7 @@ class DisjunctIndex(Index):
 
     def __init__(self, forms: Forms, budget: int, share: bool, walk: bool) -> None:
         conjunctions, rules = expand(forms, budget)
-        super().__init__(conjunctions, rules, share, walk)
+        self.note(conjunctions, rules, share, walk)
         self._seen = np.zeros(len(forms.start) - 1, np.uint8)
 
     def sort(self, conjunctions: Ints) -> Annotations:

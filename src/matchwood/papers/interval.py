@@ -44,7 +44,7 @@ class IntervalIndex(Index):
     """Leaves by the interval that LABEL gives them."""
 
     def __init__(self, given: Leaves, walk: bool = False) -> None:
-        super().__init__(given.conjunctions, label(given), walk=walk)
+        self.note(given.conjunctions, label(given), walk=walk)
         self._matched = np.zeros(MOST + 1, np.int64)
         self._mark = 0
 

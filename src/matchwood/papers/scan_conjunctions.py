@@ -43,12 +43,12 @@ class TreeIndex(Index):
 
     def __init__(self, given: Leaves, walk: bool = False) -> None:
         rule_of = np.repeat(np.arange(len(given.start) - 1, dtype=np.int32), np.diff(given.start))
-        super().__init__(given.conjunctions, rule_of[given.words >= 0], walk=walk)
+        numbers = self.note(given.conjunctions, rule_of[given.words >= 0], walk=walk)
         operators = np.concatenate(([0], np.cumsum(given.words < 0)))
         self._tree_start = given.start + operators[given.start]
         self._tree = np.empty(int(self._tree_start[-1]), np.int32)
         self._deepest = _lay_out(
-            given.words, given.start, self._numbers, self._tree_start, self._tree,
+            given.words, given.start, numbers, self._tree_start, self._tree,
             np.empty((int(np.diff(given.start).max(initial=0)) + 1, 2), np.int64),
         )  # fmt: skip
         self._true = np.zeros(self.conjunctions, np.uint8)

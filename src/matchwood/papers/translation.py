@@ -30,4 +30,4 @@ class Translation(Dnf):
     @property
     def expressions(self) -> int:
         """How many conjunctive expressions all rules were translated into."""
-        return sum(part.built.conjunctions for part in self._parts)
+        return sum(index.conjunctions for index in self.indexes)
