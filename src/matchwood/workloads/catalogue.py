@@ -7,10 +7,13 @@ from matchwood.workloads.abe_gen import AbeGen
 from matchwood.workloads.ads import Ads
 from matchwood.workloads.audiences import Audiences
 from matchwood.workloads.fontoura import Fontoura
+from matchwood.workloads.le_subscribe import LeSubscribe
 
-# Those of the papers have numbers for ids, and events of few of many integer attributes.
+# Those of the papers have numbers for ids, and of these the events have few of many integers.
 OF_PAPERS: dict[str, type[Any]] = {"abe-gen": AbeGen, "fontoura": Fontoura, "ads": Ads}
-WORKLOADS: dict[str, type[Any]] = {"audiences": Audiences, **OF_PAPERS}
+WORKLOADS: dict[str, type[Any]] = {
+    "audiences": Audiences, **OF_PAPERS, "le-subscribe": LeSubscribe,
+}  # fmt: skip
 
 
 class Workload(Protocol):
@@ -43,4 +46,4 @@ def rule_ids(name: str, start: int, stop: int) -> Iterator[int | str]:
     (['audience-3', 'audience-4'], [3, 4])
     """
     numbers = range(start, stop)
-    return iter(numbers) if name in OF_PAPERS else (f"audience-{number}" for number in numbers)
+    return (f"audience-{n}" for n in numbers) if name == "audiences" else iter(numbers)
