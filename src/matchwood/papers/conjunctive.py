@@ -1,0 +1,399 @@
+"""Rules as conjunctions of intervals, one set of intervals an attribute: what boxes are made of.
+
+An *axis* is an attribute and a family of values; a value has a *code* on it. Constants that rules
+mention have even codes in their order, with room between them, so that a new constant finds a code
+and the others keep theirs; values between two constants share the odd code after the lower one.
+An end of an interval is therefore even where it is closed and odd where it is open: `> a` begins
+at the code of a plus one. `FIRST` and `LAST` are ends that a rule leaves out.
+
+Predicates of one rule on one axis are one set of disjoint intervals: `!=` makes two of them. That
+holds of single values only, since a list satisfies each predicate by a value of its own; an event
+with a list on an axis has no codes, and `evaluate` is asked.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.compiled import compiled
+from matchwood.index.atoms import AtomArrays, Atoms, reading
+from matchwood.index.build import gather
+from matchwood.index.program import AND, FALSE, TRUE
+from matchwood.language.events import Event
+from matchwood.language.text import parse
+from matchwood.language.tree import And, Between, Comparison, Node
+from matchwood.language.values import Family, Value
+from matchwood.papers.forms import forms
+from matchwood.papers.protocol import Rule, Unsupported
+
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+
+MISSING, FIRST = -1, 0
+BITS = 30
+LAST = 1 << BITS
+_STEP = 1 << 14  # between constants that arrive in order
+_ODDS = 64  # constants that an axis takes before it is crowded, beside as many as it has
+
+
+class Crowded(Exception):
+    """An axis has no room for a constant, or its codes lie unevenly: all codes are made anew."""
+
+
+class Constraints(NamedTuple):
+    """Rule r has constraints start[r] to start[r + 1], by axis; constraint c has the intervals
+    span[c] to span[c + 1], ends included; none where it contradicts itself. Axis -1: `false`."""
+
+    start: Longs
+    axis: Ints
+    span: Longs
+    low: Ints
+    high: Ints
+
+
+class Axis:
+    """The codes of the values of one attribute and family."""
+
+    def __init__(self) -> None:
+        self.constants: list[Any] = []
+        self.codes: list[int] = []
+        self.exact: dict[Any, int] = {}
+        self._even = 0  # constants when codes were spread evenly
+
+    def code(self, value: Any) -> int:
+        found = self.exact.get(value)
+        if found is not None:
+            return found
+        place = bisect_left(self.constants, value)
+        return self.codes[place - 1] + 1 if place else FIRST
+
+    def spread(self, constants: list[Any]) -> None:
+        """Take the first constants, which are sorted."""
+        step = LAST // (len(constants) + 1) & ~1
+        if step < 2:
+            raise Crowded
+        self.constants = list(constants)
+        self.codes = list(range(step, step * (len(constants) + 1), step))
+        self.exact = dict(zip(self.constants, self.codes, strict=True))
+        self._even = len(constants)
+
+    def add(self, constant: Any) -> int:
+        """The code of a constant, which may be new."""
+        found = self.exact.get(constant)
+        if found is not None:
+            return found
+        if len(self.constants) > 2 * self._even + _ODDS:
+            raise Crowded
+        place = bisect_left(self.constants, constant)
+        below = self.codes[place - 1] if place else FIRST
+        above = self.codes[place] if place < len(self.codes) else LAST
+        code = (below + above) // 2 & ~1
+        if self.codes and not place:
+            code = max(code, above - _STEP)
+        elif place == len(self.codes) and place:
+            code = min(code, below + _STEP)
+        if not below + 2 <= code <= above - 2:
+            raise Crowded
+        self.constants.insert(place, constant)
+        self.codes.insert(place, code)
+        self.exact[constant] = code
+        return code
+
+
+class Axes:
+    """The axes of the rules of one algorithm: rules to constraints, events to codes.
+
+    >>> axes = Axes()
+    >>> found = axes.gather(["a >= 2 and a < 5 and b = 1", "a != 2"])
+    >>> found.axis.tolist(), found.span.tolist()
+    ([0, 1, 0], [0, 1, 2, 4])
+    >>> two, five = axes.code("a", 2), axes.code("a", 5)
+    >>> found.low.tolist() == [two, axes.code("b", 1), FIRST, two + 1]
+    True
+    >>> found.high.tolist() == [five - 1, axes.code("b", 1), two - 1, LAST]
+    True
+    >>> axes.codes({"a": 2}).tolist() == [two, MISSING]
+    True
+    """
+
+    def __init__(self) -> None:
+        self._axes: list[Axis] = []
+        self._number: dict[tuple[str, bool, Family], int] = {}
+        self._of: dict[str, list[tuple[bool, Family, int]]] = {}  # by attribute
+        self._numbers: dict[str, int] = {}  # axes of numbers
+
+    def __len__(self) -> int:
+        return len(self._axes)
+
+    @property
+    def bytes(self) -> int:
+        """Of constants and their codes, as plain arrays would hold them."""
+        return 12 * sum(len(axis.constants) for axis in self._axes)
+
+    def axis(self, attribute: str, family: Family, second: bool = False) -> int:
+        """The number of an axis; `second` is of strings read as times or addresses."""
+        key = (attribute, second, family)
+        number = self._number.get(key)
+        if number is None:
+            number = self._number[key] = len(self._axes)
+            self._axes.append(Axis())
+            self._of.setdefault(attribute, []).append((second, family, number))
+            if family is Family.NUMBER:
+                self._numbers[attribute] = number
+        return number
+
+    def code(self, attribute: str, value: int) -> int:
+        return self._axes[self._numbers[attribute]].code(value)
+
+    def codes(self, event: Mapping[str, object]) -> Ints | None:
+        """The code of an event on each axis, `MISSING` where it has none; None if it has a list."""
+        codes = np.full(len(self._axes), MISSING, np.int32)
+        if type(event) is dict and all(type(value) is int for value in event.values()):
+            numbers, axes = self._numbers, self._axes
+            for name, value in event.items():
+                number = numbers.get(name)
+                if number is not None:
+                    codes[number] = axes[number].code(value)
+            return codes
+        seen = Event(event)
+        for name in seen.raw:
+            for second, family, number in self._of.get(name, ()):
+                value = seen[name]
+                if not isinstance(value, Value):
+                    return None
+                found = reading(value.family, value.value) if second else value
+                if found is not None and found[0] is family:
+                    codes[number] = self._axes[number].code(found[1])
+        return codes
+
+    def gather(self, rules: Sequence[Rule]) -> Constraints:
+        """The constraints of many rules; `Unsupported` says which is no conjunction, and why."""
+        atoms = Atoms()
+        gathered = gather(rules, atoms)
+        if gathered.refused:
+            raise gathered.refused[0][1]
+        arrays, number, _ = atoms.seal()
+        program, start = gathered.program, gathered.start
+        literal = program >= 0
+        program[literal] = 2 * number[program[literal] >> 1] + (program[literal] & 1)
+        words, start = forms(program, start, len(number))
+        axis, low, high = self._coded(atoms, arrays)
+        rule, why = _refused(words, start, axis)
+        if rule >= 0:
+            raise Unsupported(f"rule {gathered.accepted[rule] + 1} of {len(rules)}: {_WHY[why]}")
+        found = Constraints(*_constraints(words, start, axis, arrays.start, low, high))
+        return _in_order(found, gathered.accepted)
+
+    def _coded(self, atoms: Atoms, arrays: AtomArrays) -> tuple[Ints, Ints, Ints]:
+        """The axis of every atom, -1 where it is no interval, and all ends of intervals in codes.
+
+        In the engine's codes constant i of n is 2i + 1 after its family's first.
+        """
+        base = np.cumsum([0, *(slot.codes for slot in atoms.slots)])
+        axis_at = np.full(base[-1], -1, np.int32)  # by slot and first code of a family
+        low_code = np.zeros(base[-1], np.int32)
+        high_code = np.zeros(base[-1], np.int32)
+        for slot, at in zip(atoms.slots, base[:-1].tolist(), strict=True):
+            for family, constants in slot.constants.items():
+                number = self.axis(slot.attribute, family, slot.time)
+                axis = self._axes[number]
+                if constants and not axis.constants:
+                    axis.spread(constants)
+                codes = np.array([axis.add(constant) for constant in constants], np.int32)
+                first, last = (at + code for code in slot.family_codes(family))
+                axis_at[first] = number
+                low_code[first + 1 : last : 2] = high_code[first + 1 : last : 2] = codes
+                low_code[first : last + 1 : 2] = np.r_[FIRST, codes + 1]
+                high_code[first : last + 1 : 2] = np.r_[codes - 1, LAST]
+        plain = (arrays.opaque < 0) & (arrays.family_low > 1)
+        at = base[arrays.slot]
+        axis_of = np.where(plain, axis_at[at + np.where(plain, arrays.family_low, 0)], -1)
+        at = np.repeat(at, np.diff(arrays.start))
+        return axis_of.astype(np.int32), low_code[at + arrays.low], high_code[at + arrays.high]
+
+    def constraints(self, rule: Rule) -> Constraints:
+        """The constraints of one rule; quick where it is made of comparisons and `between`."""
+        tree = parse(rule)
+        parts = tree.operands if isinstance(tree, And) else (tree,)
+        if not all(_plain(part) for part in parts):
+            return self.gather([tree])
+        by_axis: dict[int, list[tuple[int, int]]] = {}
+        for part in parts:
+            number, intervals = self._intervals(part)
+            before = by_axis.get(number, [(FIRST, LAST)])
+            both = [(max(a, c), min(b, d)) for a, b in before for c, d in intervals]
+            by_axis[number] = sorted((low, high) for low, high in both if low <= high)
+        axes = sorted(by_axis)
+        ends = [interval for axis in axes for interval in by_axis[axis]]
+        low, high = np.array(ends, np.int32).reshape(-1, 2).T
+        return Constraints(
+            np.array([0, len(axes)], np.int64),
+            np.array(axes, np.int32),
+            np.cumsum([0, *(len(by_axis[axis]) for axis in axes)]).astype(np.int64),
+            np.ascontiguousarray(low),
+            np.ascontiguousarray(high),
+        )
+
+    def _intervals(self, part: Node) -> tuple[int, list[tuple[int, int]]]:
+        """The axis of a plain predicate, and where it is true."""
+        assert isinstance(part, Comparison | Between)
+        number = self.axis(part.attribute, part.family, part.family is Family.TIME)
+        axis = self._axes[number]
+        if isinstance(part, Between):
+            return number, [(axis.add(part.low), axis.add(part.high))]
+        code = axis.add(part.value)
+        return number, {
+            "=": [(code, code)],
+            "!=": [(FIRST, code - 1), (code + 1, LAST)],
+            "<": [(FIRST, code - 1)],
+            "<=": [(FIRST, code)],
+            ">": [(code + 1, LAST)],
+            ">=": [(code, LAST)],
+        }[part.op]
+
+
+def is_conjunctive(rule: Node) -> bool:
+    """Whether a rule is a conjunction of predicates that are intervals of values.
+
+    >>> is_conjunctive(parse("a > 1 and b != 2")), is_conjunctive(parse("a > 1 or b = 2"))
+    (True, False)
+    """
+    try:
+        Axes().gather([rule])
+    except Unsupported:
+        return False
+    return True
+
+
+def _plain(part: Node) -> bool:
+    return isinstance(part, Comparison) or (isinstance(part, Between) and not part.negated)
+
+
+_OTHER, _NO_INTERVAL = 1, 2
+_WHY = {
+    _OTHER: "it is not a conjunction of predicates: it has an or, an xor or an xnor",
+    _NO_INTERVAL: "one of its predicates is no interval of values, such as is null or rlike",
+}
+
+
+def _in_order(found: Constraints, accepted: Longs) -> Constraints:
+    """Rules in the order that they were given in, which `gather` keeps for most."""
+    if (np.diff(accepted) > 0).all():
+        return found
+    order = np.argsort(accepted)
+    which = _spans(found.start, order)
+    intervals = _spans(found.span, which)
+    return Constraints(
+        np.r_[0, np.cumsum(np.diff(found.start)[order])],
+        found.axis[which],
+        np.r_[0, np.cumsum(np.diff(found.span)[which])],
+        found.low[intervals],
+        found.high[intervals],
+    )
+
+
+def _spans(start: Longs, chosen: Longs) -> Longs:
+    """start[i] to start[i + 1] of every chosen i, one after the other."""
+    sizes = np.diff(start)[chosen]
+    first = np.repeat(start[:-1][chosen] - np.r_[0, np.cumsum(sizes)[:-1]], sizes)
+    spans: Longs = first + np.arange(len(first))
+    return spans
+
+
+@compiled
+def _refused(words, start, axis):
+    """The first rule that is no conjunction of intervals, and why; -1 where there is none."""
+    for rule in range(len(start) - 1):
+        for i in range(start[rule], start[rule + 1]):
+            word = words[i]
+            if word >= 0:
+                if axis[word >> 1] < 0:
+                    return rule, _NO_INTERVAL
+            elif i > start[rule] or (-word - 1) & 7 not in (AND, TRUE, FALSE):
+                return rule, _OTHER
+    return -1, 0
+
+
+@compiled
+def _constraints(words, start, axis_of, atom_start, atom_low, atom_high):
+    """The arrays of `Constraints`."""
+    room = np.int64(len(start))
+    for word in words:
+        if word >= 0:
+            room += atom_start[(word >> 1) + 1] - atom_start[word >> 1] + 1
+    rule_start = np.zeros(len(start), np.int64)
+    axis = np.empty(len(words) + 1, np.int32)
+    span = np.zeros(len(words) + 2, np.int64)
+    low = np.empty(room, np.int32)
+    high = np.empty(room, np.int32)
+    top = 0  # constraints
+    end = np.int64(0)  # intervals
+    for rule in range(len(start) - 1):
+        word = words[start[rule]]
+        if word < 0 and -word - 1 == FALSE:
+            axis[top] = -1
+            top += 1
+            span[top] = end
+        mine = words[start[rule] + (word < 0) : start[rule + 1]].copy()
+        for i in range(1, len(mine)):  # by axis; rules are short
+            j = i
+            while j > 0 and axis_of[mine[j - 1] >> 1] > axis_of[mine[j] >> 1]:
+                mine[j - 1], mine[j] = mine[j], mine[j - 1]
+                j -= 1
+        for i in range(len(mine)):
+            on = axis_of[mine[i] >> 1]
+            other_low, other_high = _intervals(mine[i], atom_start, atom_low, atom_high)
+            if i > 0 and axis_of[mine[i - 1] >> 1] == on:
+                begin = span[top - 1]
+                before_low, before_high = low[begin:end].copy(), high[begin:end].copy()
+                end = begin
+            else:
+                axis[top] = on
+                top += 1
+                before_low, before_high = np.full(1, FIRST, np.int32), np.full(1, LAST, np.int32)
+            a, b = 0, 0
+            while a < len(before_low) and b < len(other_low):
+                least = max(before_low[a], other_low[b])
+                most = min(before_high[a], other_high[b])
+                if least <= most:
+                    low[end], high[end] = least, most
+                    end += 1
+                if before_high[a] < other_high[b]:
+                    a += 1
+                else:
+                    b += 1
+            span[top] = end
+        rule_start[rule + 1] = top
+    return (
+        rule_start,
+        axis[:top].copy(),
+        span[: top + 1].copy(),
+        low[:end].copy(),
+        high[:end].copy(),
+    )
+
+
+@compiled
+def _intervals(literal, start, low, high):
+    """Where a literal is true: the intervals of its atom, or what is between and around them."""
+    begin, end = start[literal >> 1], start[(literal >> 1) + 1]
+    if literal & 1 == 0:
+        return low[begin:end].copy(), high[begin:end].copy()
+    out_low = np.empty(end - begin + 1, np.int32)
+    out_high = np.empty(end - begin + 1, np.int32)
+    top = 0
+    after = np.int64(FIRST)
+    for i in range(begin, end):
+        if low[i] > after:
+            out_low[top], out_high[top] = after, low[i] - 1
+            top += 1
+        after = np.int64(high[i]) + 1
+    if after <= LAST:
+        out_low[top], out_high[top] = after, LAST
+        top += 1
+    return out_low[:top].copy(), out_high[:top].copy()
