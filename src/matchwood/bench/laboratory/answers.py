@@ -28,6 +28,7 @@ from matchwood.bench.laboratory.results import Results
 from matchwood.bench.laboratory.worker import LATE, MEASURED, OVER
 
 TIME, BYTES, BUILD = "match_ms", "bytes", "build_s"
+Place = tuple[str, dict[str, Any]]  # a workload and its settings
 # What is compared: (with it, without it, what it is called).
 ELEMENTS = (
     ("zero suppression", SUPPRESSED, PLAIN),
@@ -60,16 +61,29 @@ class Compared:
 
 
 @dataclass(frozen=True)
+class Ahead:
+    """A point at which a published algorithm needs less than the engine by more than a tenth."""
+
+    where: str
+    algorithm: str
+    measure: str
+    ratio: float  # how many times as much the engine needs
+
+
+@dataclass(frozen=True)
 class Answers:
     """All answers, for a page and for machines."""
 
+    best: dict[str, tuple[int, int]]  # by measure: points at which A-Tree is best, of how many
     atree: list[Compared]  # A-Tree against the other published ones
     elements: dict[str, dict[str, dict[str, Compared]]]  # by element, workload and measure
     engine: list[Compared]  # the engine against each
+    ahead: list[Ahead]  # where others are ahead of the engine, the furthest first
     out: dict[str, int]  # points at which a contestant was over its budget
 
     def to_json(self) -> dict[str, Any]:
         return {
+            "a-tree is best at": {name: list(counts) for name, counts in self.best.items()},
             "a-tree against the others": [vars(each) for each in self.atree],
             "elements of the design": {
                 element: {
@@ -79,6 +93,7 @@ class Answers:
                 for element, by_workload in self.elements.items()
             },
             "engine against each": [vars(each) for each in self.engine],
+            "ahead of the engine": [vars(each) for each in self.ahead],
             "over budget": self.out,
         }
 
@@ -102,26 +117,29 @@ def answers(chosen: Mapping[str, Experiment], scale: str, results: Results) -> A
         for other in published
         if (found := compared(ours, other, measure, places, results))
     ]
-    return Answers(atree, _elements(chosen.values(), scale, results), engine, _out(results))
+    return Answers(
+        best={name: _best(published, name, comparing, results) for name in (TIME, BYTES, BUILD)},
+        atree=atree,
+        elements=_elements(chosen.values(), scale, results),
+        engine=engine,
+        ahead=_ahead(published, places, results),
+        out=_out(results),
+    )
 
 
 def compared(
     one: Contestant,
     other: Contestant,
     measure: str,
-    places: Iterable[tuple[str, dict[str, Any]]],
+    places: Iterable[Place],
     results: Results,
 ) -> Compared | None:
     """Two contestants over all workloads at which both were measured."""
     ratios = []
-    for workload, settings in places:
-        records = [results.get(point(each, workload, settings)) for each in (one, other)]
-        figures = [
-            record.get(measure) if record and record["status"] == MEASURED else None
-            for record in records
-        ]
-        if figures[0] and figures[1]:
-            ratios.append(figures[1] / figures[0])
+    for place in places:
+        own, theirs = (_figure(each, measure, place, results) for each in (one, other))
+        if own and theirs:
+            ratios.append(theirs / own)
     if not ratios:
         return None
     mean = exp(sum(map(log, ratios)) / len(ratios))
@@ -129,6 +147,39 @@ def compared(
     return Compared(
         one.label, other.label, measure, mean, min(ratios), max(ratios), len(ratios), won
     )
+
+
+def _figure(contestant: Contestant, measure: str, place: Place, results: Results) -> float | None:
+    record = results.get(point(contestant, *place))
+    return record.get(measure) if record and record["status"] == MEASURED else None
+
+
+def _best(
+    published: list[Contestant], measure: str, places: list[Place], results: Results
+) -> tuple[int, int]:
+    """At how many points A-Tree needs least of the published ones, and of how many."""
+    won = points = 0
+    for place in places:
+        figures = {each.label: _figure(each, measure, place, results) for each in published}
+        known = {label: figure for label, figure in figures.items() if figure}
+        if ATREE.label in known and len(known) > 1:
+            points += 1
+            won += min(known, key=known.__getitem__) == ATREE.label
+    return won, points
+
+
+def _ahead(published: list[Contestant], places: list[Place], results: Results) -> list[Ahead]:
+    """Where a published algorithm is ahead of single matches, in time or memory."""
+    found = []
+    for measure in (TIME, BYTES):
+        for place in places:
+            ours = _figure(ENGINE, measure, place, results)
+            for each in published:
+                theirs = _figure(each, measure, place, results)
+                if ours and theirs and ours > 1.1 * theirs:
+                    where = point(each, *place).said().partition(" on ")[2]
+                    found.append(Ahead(where, each.label, measure, ours / theirs))
+    return sorted(found, key=lambda case: -case.ratio)
 
 
 def _elements(
@@ -146,19 +197,17 @@ def _elements(
     return found
 
 
-def _by_kind(
-    places: Iterable[tuple[str, dict[str, Any]]],
-) -> dict[str, list[tuple[str, dict[str, Any]]]]:
-    kinds: dict[str, list[tuple[str, dict[str, Any]]]] = {}
+def _by_kind(places: Iterable[Place]) -> dict[str, list[Place]]:
+    kinds: dict[str, list[Place]] = {}
     for workload, settings in places:
-        kind = "conjunctions" if "operators" in settings else workload
+        kind = "abe-gen, conjunctions" if "operators" in settings else workload
         kinds.setdefault(kind, []).append((workload, settings))
     return kinds
 
 
-def _places(chosen: Iterable[Experiment], scale: str) -> list[tuple[str, dict[str, Any]]]:
+def _places(chosen: Iterable[Experiment], scale: str) -> list[Place]:
     """All workloads with their settings, each once."""
-    found: dict[str, tuple[str, dict[str, Any]]] = {}
+    found: dict[str, Place] = {}
     for experiment in chosen:
         for _, workload, settings in experiment.runs(scale):
             found[point(ENGINE, workload, settings).place] = (workload, settings)

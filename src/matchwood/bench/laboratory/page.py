@@ -31,6 +31,7 @@ td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
 td small { opacity: .65; }
 .agrees { color: #176b3a; } .differs { color: #a32020; } .part { color: #8a5a00; }
 """
+FURTHEST = 8
 NAMED = {TIME: "matching time", BYTES: "memory", BUILD: "construction time"}
 CLASSES = {AGREES: "agrees", PARTLY: "part", DIFFERS: "differs", OPEN: ""}
 
@@ -75,6 +76,11 @@ def _answered(found: Answers, counted: Mapping[str, int]) -> Iterator[str]:
     told = ", ".join(f"{counted.get(each, 0)} {each}" for each in (AGREES, PARTLY, DIFFERS, OPEN))
     yield f"<p>Of what the papers say of their results: {told}.</p>"
     yield "<h2>Does A-Tree as published beat the others here, as it did there?</h2>"
+    told = "; ".join(
+        f"{NAMED[measure]} at {won} of {points} points"
+        for measure, (won, points) in found.best.items()
+    )
+    yield f"<p>It needs least of the published algorithms: {told}.</p>"
     yield "<p>How many times as much as A-Tree the others need, on ABE-Gen and advertisements.</p>"
     yield _compared(found.atree)
     yield "<h2>What does each element of its design save?</h2>"
@@ -85,9 +91,26 @@ def _answered(found: Answers, counted: Mapping[str, int]) -> Iterator[str]:
     yield _compared([each for each in found.engine if each.one == "matchwood"])
     yield "<p>The same for a batch of events, where there is only time to compare.</p>"
     yield _compared([each for each in found.engine if each.one != "matchwood"])
+    yield from _behind(found)
     if found.out:
         told = ", ".join(f"{name} at {count}" for name, count in found.out.items())
         yield f"<p>Over their budget of memory or time, and left out there: {escape(told)}.</p>"
+
+
+def _behind(found: Answers) -> Iterator[str]:
+    """The worst cases of the engine, one event at a time."""
+    for measure in (TIME, BYTES):
+        cases = [case for case in found.ahead if case.measure == measure]
+        places = len({case.where for case in cases})
+        yield (
+            f"<p>Published algorithms are ahead of single matches by more than a tenth, in "
+            f"{NAMED[measure]}: {len(cases)} cases on {places} workloads.</p>"
+        )
+        body = [
+            [escape(case.where), case.algorithm, f"{case.ratio:.2f}×"] for case in cases[:FURTHEST]
+        ]
+        if body:
+            yield _table(["the furthest", "", "the engine needs"], body)
 
 
 def _compared(found: list[Compared]) -> str:
