@@ -81,7 +81,7 @@ def test_an_axis_fills_up():
             axes.constraints(rule)
 
     right_above = ["a = 1", *(f"a = {1 + 2**-number!r}" for number in range(50))]
-    takes(right_above[:20])
+    takes(right_above[:12])
     with pytest.raises(Crowded):
         takes(right_above)
     in_order = [f"a = {number}" for number in range(1000)]
