@@ -22,7 +22,7 @@ def results(tmp_path):
         if step.point.algorithm == "bdd" and step.point.settings.get("depth", 3) > 3:
             made.add(step.point, {"status": "over budget", "reason": "too large"})
             continue
-        figures = {"match_ms": cost, "build_s": cost, "bytes": int(1000 * cost), "nodes": 1.0}
+        figures = {"match_ms": cost, "construct_s": cost, "bytes": int(1000 * cost), "nodes": 1.0}
         made.add(step.point, {"status": "measured", **figures})
     return made
 
@@ -41,7 +41,7 @@ def test_answers_are_ratios(results):
     assert set(both) == {"abe-gen", "abe-gen, conjunctions", "ads"}
     assert both["ads"]["match_ms"].ratio == pytest.approx(4)
     assert found.out == {"bdd": 3}
-    assert found.best == {"match_ms": (11, 11), "bytes": (11, 11), "build_s": (11, 11)}
+    assert found.best == {"match_ms": (11, 11), "bytes": (11, 11), "construct_s": (11, 11)}
     assert found.ahead == []
 
 

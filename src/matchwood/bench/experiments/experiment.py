@@ -30,7 +30,7 @@ class Measure(NamedTuple):
 MATCHING = Measure("match_ms", "matching time", "ms an event")
 MEMORY = Measure("bytes", "memory", "MB", 1e-6)
 MEMORY_A_RULE = Measure("bytes_a_rule", "memory a rule", "KB", 1e-3)
-BUILDING = Measure("build_s", "construction time", "s")
+BUILDING = Measure("construct_s", "construction time", "s")
 CANDIDATES = Measure("candidates", "rules tried one by one", "an event")
 VISITED = Measure("nodes", "nodes or entries visited", "an event")
 FINDING = Measure("index_ms", "index evaluation", "ms an event", whole="match_ms")

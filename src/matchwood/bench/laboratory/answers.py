@@ -27,7 +27,7 @@ from matchwood.bench.laboratory.points import point
 from matchwood.bench.laboratory.results import Results
 from matchwood.bench.laboratory.worker import LATE, MEASURED, OVER
 
-TIME, BYTES, BUILD = "match_ms", "bytes", "build_s"
+TIME, BYTES, BUILD = "match_ms", "bytes", "construct_s"
 Place = tuple[str, dict[str, Any]]  # a workload and its settings
 # What is compared: (with it, without it, what it is called).
 ELEMENTS = (
