@@ -70,3 +70,23 @@ def test_tables_are_held_to_the_schema() -> None:
 def test_there_is_a_schema_to_enforce() -> None:
     with pytest.raises(TypeError, match="a Schema to enforce, found NoneType"):
         Matcher(enforce=True)
+
+
+def test_another_schema_is_used_from_then_on() -> None:
+    def of(parents: dict[str, str]) -> Schema:
+        form = {"attributes": {"kind": "kinds"}, "hierarchies": {"kinds": parents}}
+        return Schema.from_dict(form)
+
+    m = Matcher(dict.fromkeys(range(40), "isa(kind, 'table')"), schema=of({"desk": "table"}))
+    m[40] = "isa(kind, 'table') and x = 1"  # pending
+    assert m.match({"kind": "stand", "x": 1}) == []
+    m.use_schema(of({"stand": "table"}))
+    assert len(m.match({"kind": "stand", "x": 1})) == 41
+    assert m.match({"kind": "desk", "x": 1}) == []
+    assert m.match_batch([{"kind": "stand"}, {"kind": "desk"}]).num_rows == 40
+    with pytest.raises(RuleError, match="no node 'table'"):
+        m.use_schema(of({"a": "b"}))
+    assert len(m.match({"kind": "stand", "x": 1})) == 41
+    m.update(dict.fromkeys(range(41), "x = 1"))
+    m.use_schema(None)  # the rules that asked are gone
+    assert len(m.match({"kind": "stand", "x": 1})) == 41

@@ -93,3 +93,30 @@ def test_toml_of_any_text(types: dict[str, dict[str, str]], name: str) -> None:
     form = {"event_type": name, "types": types}
     again = tomllib.loads(to_toml(form))
     assert again == ({**form} if types else {"event_type": name})
+
+
+names = st.sampled_from(["a", "b", "number", "list of a", "event_type", "", "\ud800", "x.y"])
+leaves = st.none() | st.booleans() | st.integers(-3, 3) | st.floats() | names
+words = st.sampled_from(["number", "list of string", "optional", "mandatory multiple", "listed"])
+
+
+def tables(inner: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
+    keys = names | st.sampled_from(["values", "order", "minimum", "maximum", "hierarchy", "list"])
+    return st.dictionaries(keys, inner, max_size=3)
+
+
+things = st.recursive(
+    leaves | words, lambda inner: st.lists(inner, max_size=3) | tables(inner), max_leaves=5
+)
+parts = st.sampled_from(["domains", "hierarchies", "attributes", "types", "event_type"])
+
+
+@given(st.dictionaries(parts, tables(things) | things, max_size=5))
+def test_any_form_is_a_schema_or_refused(form: dict[str, object]) -> None:
+    try:
+        schema = Schema.from_dict(form)
+    except SchemaError:
+        return
+    again = json.loads(json.dumps(schema.to_dict()))
+    assert Schema.from_dict(again) == schema
+    assert Schema.from_dict(tomllib.loads(to_toml(again))) == schema

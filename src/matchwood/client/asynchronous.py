@@ -112,11 +112,15 @@ class AsyncClient:
 
     # The service itself
 
-    async def schema(self) -> dict[str, Any]:
-        """The schema of events, in its dict form."""
+    async def schema(self) -> dict[str, Any] | None:
+        """The schema of events, in its dict form; None where any event is taken."""
         return await self.send(calls.schema())
 
-    async def extend_schema(self, form: Mapping[str, Any]) -> dict[str, Any]:
+    async def set_schema(self, form: Mapping[str, Any] | None) -> None:
+        """Set the schema, or do without one; for administrators."""
+        await self.send(calls.set_schema(form))
+
+    async def extend_schema(self, form: Mapping[str, Any]) -> dict[str, Any] | None:
         """Add domains, attributes and types to the schema, and optional attributes to types."""
         return await self.send(calls.extend_schema(form))
 

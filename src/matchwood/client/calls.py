@@ -229,12 +229,23 @@ def acknowledge(name: str, event: int) -> Call[int]:
 # The service itself
 
 
-def schema() -> Call[dict[str, Any]]:
-    return Call("GET", "/schema", _itself)
+def _schema_of(answer: Any) -> dict[str, Any] | None:
+    form: dict[str, Any] | None = answer["schema"]
+    return form
 
 
-def extend_schema(form: Mapping[str, Any]) -> Call[dict[str, Any]]:
-    return Call("POST", "/schema/extensions", _itself, dict(form))
+def schema() -> Call[dict[str, Any] | None]:
+    return Call("GET", "/schema", _schema_of)
+
+
+def set_schema(form: Mapping[str, Any] | None) -> Call[dict[str, Any] | None]:
+    if form is None:
+        return Call("DELETE", "/schema", _schema_of)
+    return Call("PUT", "/schema", _schema_of, dict(form))
+
+
+def extend_schema(form: Mapping[str, Any]) -> Call[dict[str, Any] | None]:
+    return Call("POST", "/schema/extensions", _schema_of, dict(form))
 
 
 def status() -> Call[dict[str, Any]]:

@@ -113,11 +113,15 @@ class Client:
 
     # The service itself
 
-    def schema(self) -> dict[str, Any]:
-        """The schema of events, in its dict form."""
+    def schema(self) -> dict[str, Any] | None:
+        """The schema of events, in its dict form; None where any event is taken."""
         return self.send(calls.schema())
 
-    def extend_schema(self, form: Mapping[str, Any]) -> dict[str, Any]:
+    def set_schema(self, form: Mapping[str, Any] | None) -> None:
+        """Set the schema, or do without one; for administrators."""
+        self.send(calls.set_schema(form))
+
+    def extend_schema(self, form: Mapping[str, Any]) -> dict[str, Any] | None:
         """Add domains, attributes and types to the schema, and optional attributes to types."""
         return self.send(calls.extend_schema(form))
 

@@ -175,6 +175,10 @@ class Part:
     def _copy(self, number: int, alive: Keep) -> Part:
         return Part(self.segment, self.details, self.context, number, alive, self._ready)
 
+    def asking(self, context: Context) -> Part:
+        """A copy that asks other operators, or another schema."""
+        return Part(self.segment, self.details, context, self.number, self.alive)
+
     def numbered(self, number: int) -> Part:
         return self._copy(number, self.alive)
 

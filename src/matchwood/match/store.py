@@ -17,9 +17,19 @@ from numpy.typing import NDArray
 
 from matchwood.index.segment import Built, build
 from matchwood.index.statistics import Statistics
+from matchwood.language.errors import RuleError
 from matchwood.language.evaluation import Hierarchies
 from matchwood.match.merging import build_elsewhere
-from matchwood.match.parts import EMPTY, Columns, Context, Details, Part, Pending, Snapshot
+from matchwood.match.parts import (
+    EMPTY,
+    Columns,
+    Context,
+    Details,
+    Part,
+    Pending,
+    Snapshot,
+    check_calls,
+)
 from matchwood.operators import Operators
 
 Id = str | int
@@ -73,6 +83,25 @@ class Store:
         part = next(part for part in snapshot.parts if part.number == number)
         return part.details[ordinal]
 
+    def use_schema(self, schema: Hierarchies | None) -> None:
+        """Answer `isa` by another schema; a RuleError, and no change, where a rule forbids it."""
+        try:
+            self._check_asked(schema)
+        except RuleError:
+            self.compact()  # it may be a rule that is gone
+            self._check_asked(schema)
+        with self._lock:
+            self.schema = schema
+            snapshot = self._snapshot
+            parts = tuple(part.asking(self._context()) for part in snapshot.parts)
+            self._snapshot = Snapshot(parts, snapshot.pending)
+
+    def _check_asked(self, schema: Hierarchies | None) -> None:
+        snapshot = self._snapshot
+        asked = [node for part in snapshot.parts for node in part.segment.opaque]
+        for node in (*asked, *(pending.tree for pending in snapshot.pending)):
+            check_calls(node, self.operators, schema)
+
     def _context(self) -> Context:
         return self.operators, self.schema
 
@@ -83,6 +112,8 @@ class Store:
     # What follows runs under the lock
 
     def _numbered(self, part: Part) -> Part:
+        if part.context[1] is not self.schema:  # which changed while the part was made
+            part = part.asking(self._context())
         self._next += 1
         return part.numbered(self._next - 1)
 

@@ -27,7 +27,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from matchwood.language.errors import RuleError
-from matchwood.language.values import Literal, literal
+from matchwood.language.values import Literal, is_text, literal
 from matchwood.schema.domains import (
     FAMILIES,
     Domain,
@@ -54,7 +54,7 @@ def read(given: object) -> Schema:
     top = _mapping(given, "a schema")
     _refuse_others(top, PARTS, "a schema")
     event_type = top.get("event_type", EVENT_TYPE)
-    if not isinstance(event_type, str):
+    if not isinstance(event_type, str) or not is_text(event_type):
         raise SchemaError(f"event_type: expected the name of an attribute, found {event_type!r}")
     domains = _domains(top, {})
     attributes = _attributes(top, domains)
@@ -241,13 +241,13 @@ def _attribute(what: object, where: str, domains: Mapping[str, Domain]) -> Attri
     if isinstance(what, Mapping) and "hierarchy" in what:
         _refuse_others(what, ("hierarchy", "list"), where)
         named = what["hierarchy"]
-        if not isinstance(domains.get(str(named)), Hierarchical):
+        if not isinstance(named, str) or not isinstance(domains.get(named), Hierarchical):
             near = nearest(str(named), domains)
             raise SchemaError(f"{where}: no hierarchy {named!r} is in the schema{near}")
-        return Attribute(domains[named], what.get("list") is True, named)
+        return Attribute(domains[named], _is_list(what, where), named)
     if isinstance(what, Mapping):
         rest = {key: value for key, value in what.items() if key != "list"}
-        return Attribute(_domain(rest, where), what.get("list") is True)
+        return Attribute(_domain(rest, where), _is_list(what, where))
     if isinstance(what, str):
         name = what.removeprefix(_LIST_OF)
         if name in FAMILIES:
@@ -259,6 +259,13 @@ def _attribute(what: object, where: str, domains: Mapping[str, Domain]) -> Attri
         f"{where}: expected one of {known}, 'list of' one of them, values, or a minimum or "
         f"maximum, found {what!r}"
     )
+
+
+def _is_list(what: Mapping[str, Any], where: str) -> bool:
+    given = what.get("list", False)
+    if isinstance(given, bool):
+        return given
+    raise SchemaError(f"{where}.list: expected true or false, found {given!r}")
 
 
 def _attribute_form(attribute: Attribute) -> Any:
@@ -312,6 +319,9 @@ def _at(where: str, error: SchemaError) -> SchemaError:
 
 def _mapping(form: object, where: str) -> Mapping[str, Any]:
     if isinstance(form, Mapping) and all(isinstance(key, str) for key in form):
+        for key in form:
+            if not is_text(key):
+                raise SchemaError(f"{where}: the name {key!r} is not valid Unicode")
         return form
     raise SchemaError(f"{where}: expected names with values, found {type(form).__name__}")
 

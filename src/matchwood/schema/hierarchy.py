@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from matchwood.language.values import is_text
 from matchwood.schema.errors import SchemaError
 
 
@@ -28,6 +29,8 @@ class Hierarchy:
                 raise SchemaError(
                     f"the parent of {child!r} is a string, found {type(parent).__name__}"
                 )
+            if not is_text(child) or not is_text(parent):
+                raise SchemaError(f"the kind {child!r} or its parent is not valid Unicode")
             self.parents[child] = parent
         self.nodes = frozenset(self.parents) | frozenset(self.parents.values())
         self._refuse_cycles()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from matchwood.language.arithmetic import Attribute as AttributeArgument
 from matchwood.language.errors import RuleError
+from matchwood.language.tokens import Tokens
 from matchwood.language.tree import (
     AttributeComparison,
     Between,
@@ -97,6 +98,17 @@ def expected_families(node: Node) -> Iterable[tuple[str, Family]]:
 def fits(held: Family, asked: Family) -> bool:
     """Whether values of one family can be compared as another: strings are read as times."""
     return held is asked or (held is Family.STRING and asked is Family.TIME)
+
+
+def place_of(text: str, attribute: str) -> int | None:
+    """Where in the text of a rule an attribute is first named."""
+    tokens = Tokens(text)
+    while (token := tokens.take()).kind != "end":
+        if token.kind == "name" and "".join(token.text.split()) == attribute:
+            return token.start
+        if token.kind == "quoted" and token.text[1:-1].replace("``", "`") == attribute:
+            return token.start
+    return None
 
 
 # One node

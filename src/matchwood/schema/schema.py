@@ -17,7 +17,7 @@ from matchwood.schema.domains import FAMILIES, Domain, Enumerated, Hierarchical,
 from matchwood.schema.errors import SchemaError, nearest
 from matchwood.schema.events import Violation, violations
 from matchwood.schema.hierarchy import Hierarchy
-from matchwood.schema.rules import Problem, hierarchy_of, problems_in, spelled_out
+from matchwood.schema.rules import Problem, hierarchy_of, place_of, problems_in, spelled_out
 from matchwood.schema.types import Use, View, together
 
 EVENT_TYPE = "event_type"
@@ -129,7 +129,9 @@ class Schema:
         """The tree of a rule that fits the schema; a RuleError says why it does not."""
         tree = parse(rule)
         for problem in problems_in(self, tree):
-            raise RuleError(problem.reason)
+            error = RuleError(problem.reason)
+            place = place_of(rule, problem.attribute) if isinstance(rule, str) else None
+            raise error if place is None else error.at(str(rule), place)
         return tree
 
     def spell_out(self, rule: object) -> Node:

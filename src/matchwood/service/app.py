@@ -23,6 +23,7 @@ from matchwood.service import (
     operation_routes,
     page_routes,
     rule_routes,
+    schema_routes,
     subscription_routes,
 )
 from matchwood.service.middleware import Around
@@ -46,6 +47,7 @@ ROUTES = (
     delivery_routes,
     dead_letter_routes,
     operation_routes,
+    schema_routes,
     page_routes,
 )
 

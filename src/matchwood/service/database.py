@@ -66,6 +66,15 @@ rule_versions = Table(
     Column("removed", Integer, nullable=False),
 )
 
+# Every schema of events that there was; the latest counts. Null: from then on there is none.
+schemas = Table(
+    "schemas",
+    metadata,
+    Column("version", Number, primary_key=True, autoincrement=False),
+    Column("at", Double, nullable=False),
+    Column("form", Text),  # JSON
+)
+
 subscriptions = Table(
     "subscriptions",
     metadata,

@@ -132,6 +132,11 @@ class ExplainIn(Form):
     event: Event
 
 
+class SchemaOut(BaseModel):
+    version: int = Field(description="0: there was never one")
+    schema_: dict[str, Any] | None = Field(alias="schema", description="null: any event is taken")
+
+
 # Subscriptions
 
 

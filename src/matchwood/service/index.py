@@ -22,6 +22,7 @@ from matchwood.index.file import IndexFileError
 from matchwood.language.errors import RuleError
 from matchwood.match.parts import Details
 from matchwood.match.stream import ids_of, slices_of_pairs
+from matchwood.schema import Schema
 from matchwood.service.database import subscriptions
 from matchwood.service.roster import Numbers
 
@@ -76,6 +77,14 @@ class SubscriptionIndex:
             given = [Details(number, rule, frozenset(), 0.0) for number, rule in rules]
             self.matcher.update_details(given, "raise", None)
         self.change = max(self.change, change)
+
+    def use_schema(self, schema: Schema | None) -> None:
+        """Answer `isa` by another schema, after all changes before."""
+        self._thread.submit(self._use_schema, schema).result()
+
+    def _use_schema(self, schema: Schema | None) -> None:
+        self.matcher.use_schema(schema)
+        self._made_with["schema"] = schema
 
     def close(self) -> None:
         self._thread.shutdown()

@@ -142,6 +142,7 @@ async def check(service: Ready, caller: Anybody, given: CheckIn) -> CheckOut:
     try:
         tree = parse(given.rule)
         check_calls(tree, service.rules.matcher.operators, service.rules.matcher.schema)
+        service.schema.check_rule(given.rule)
     except RuleError as error:
         return CheckOut(valid=False, text=None, error=rule_error(error))
     return CheckOut(valid=True, text=str(tree), attributes=sorted(attributes_in(tree)))
@@ -181,6 +182,10 @@ def _match(service: Service, given: MatchIn, events: list[dict[str, Any]]) -> Ma
     matcher = service.rules.matcher
     for index, event in enumerate(events):
         checked(event, index, service.settings.limits)
+        try:
+            service.schema.check_event(event)
+        except EventError as error:
+            raise event_problem(error, None if given.event is not None else index) from None
     tags = None if given.tags is None else frozenset(given.tags)
     results = []
     found = service.rules.match(events, tags, given.limit)

@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +18,7 @@ from matchwood.index.file import IndexFileError
 from matchwood.language.errors import EventError, RuleError
 from matchwood.match.given import text_of
 from matchwood.match.parts import Details
+from matchwood.schema import Schema
 from matchwood.service.database import rule_versions, rules
 from matchwood.service.problems import Problem, event_problem, rule_error, rule_problem
 from matchwood.service.settings import Settings
@@ -67,6 +68,7 @@ class RuleSet:
         self._saved = -1
         self.matcher = Matcher(**made_with)
         self.version = 0
+        self.fits: Callable[[object], None] = lambda rule: None  # a RuleError: it does not
 
     # Loading
 
@@ -128,6 +130,19 @@ class RuleSet:
         with self._engine.connect() as connection:
             return list(connection.execute(latest))
 
+    # The schema
+
+    def use_schema(self, schema: Schema | None) -> None:
+        """Answer `isa` by another schema."""
+        self.matcher.use_schema(schema)
+        self._made_with["schema"] = schema
+
+    def _renewed(self, matcher: Matcher) -> None:
+        try:
+            matcher.use_schema(self._made_with["schema"])
+        except RuleError as error:
+            raise rule_problem(error) from None
+
     # Matching
 
     def match(
@@ -167,6 +182,7 @@ class RuleSet:
             text = text_of(rule)
             if "\0" in text:
                 raise RuleError("a rule has no character of code 0")
+            self.fits(rule)
         except RuleError as error:
             raise rule_problem(error) from None
         if len(text.encode("utf-8", "replace")) > self._limits.rule_bytes:
@@ -216,6 +232,8 @@ class RuleSet:
             if dry_run or not diff:
                 self._expect(expected)
                 return self.version, diff
+            if matcher.schema is not self._made_with.get("schema"):  # it has changed meanwhile
+                await loop.run_in_executor(self._threads, self._renewed, matcher)
             version = await self._write(diff, new, expected)
             self.matcher = matcher
             self.version = version

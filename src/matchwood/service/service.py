@@ -17,11 +17,13 @@ import numpy as np
 from sqlalchemy import Connection, Engine, bindparam, delete, select
 
 from matchwood import operators
+from matchwood.language.errors import RuleError
 from matchwood.schema import Schema
 from matchwood.service import acceptance
 from matchwood.service.acceptance import Acceptance
 from matchwood.service.database import events, migrate, open_engine, sole_use, subscriptions
 from matchwood.service.dead_letters import DeadLetters
+from matchwood.service.event_schema import EventSchema
 from matchwood.service.index import SubscriptionIndex
 from matchwood.service.keys import Keys
 from matchwood.service.limits import Places, Rate
@@ -44,6 +46,7 @@ class Service:
 
     engine: Engine
     writer: Writer
+    schema: EventSchema
     roster: Roster
     index: SubscriptionIndex
     outbox: Outbox
@@ -92,7 +95,8 @@ class Service:
         numbers, expires, cursors = self._read_subscriptions()
         self.roster = Roster.of(numbers, expires, cursors)
         self.outbox = Outbox(self.roster, self._woken)
-        made_with = {"operators": self._operators(), "schema": self._schema()}
+        self.schema = EventSchema(self.engine, self.writer, self.settings)
+        made_with = {"operators": self._operators(), "schema": self.schema.load()}
         self.index = SubscriptionIndex(self.settings.data, database, **made_with)
         self.index.load(self.engine, numbers, self.writer.marks["change"])
         acceptance.restore(self.engine, self.outbox)
@@ -112,6 +116,8 @@ class Service:
             self.settings.limits,
             self.metrics,
         )
+        self.acceptance.check = self.schema.check_event
+        self.subscriptions.fits = self.rules.fits = self.schema.check_rule
         self.dead_letters = DeadLetters(self)
         self.dead_letters.load()
         self.webhooks = Webhooks(self, self.dead_letters)
@@ -193,8 +199,14 @@ class Service:
         except (ImportError, ValueError) as error:
             raise SettingsError(str(error)) from error
 
-    def _schema(self) -> Schema | None:
-        return Schema.load(self.settings.schema) if self.settings.schema else None
+    def use_schema(self, schema: Schema | None) -> None:
+        """Answer `isa` by a schema from now on; a RuleError where a rule needs another."""
+        self.rules.use_schema(schema)
+        try:
+            self.index.use_schema(schema)
+        except RuleError:
+            self.rules.use_schema(self.schema.current)
+            raise
 
     # Reading in threads
 

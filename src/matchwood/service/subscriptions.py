@@ -92,6 +92,7 @@ class Subscriptions:
         self._index = index
         self._settings = settings
         self._by_key: dict[str, int] = {}
+        self.fits: Callable[[object], None] = lambda rule: None  # a RuleError: it does not
 
     def load_counts(self) -> None:
         """How many each key has."""
@@ -149,6 +150,7 @@ class Subscriptions:
             text = text_of(rule) if text is None else text
             matcher = self._index.matcher
             check_calls(tree, matcher.operators, matcher.schema)
+            self.fits(rule)
             if "\0" in text:
                 raise RuleError("a rule has no character of code 0")
         except RuleError as error:

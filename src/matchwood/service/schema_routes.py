@@ -1,0 +1,57 @@
+"""The schema of events over HTTP: read, set, and extended by publishers."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Request
+
+from matchwood.service.forms import SchemaOut
+from matchwood.service.requests import Admin, Anybody, Publisher, Ready, expected_version, problems
+from matchwood.service.service import Service
+
+router = APIRouter(tags=["schema"], responses=problems())
+Form = Annotated[
+    dict[str, Any],
+    Body(
+        description="domains, hierarchies, attributes and types, as in a schema file",
+        examples=[{"attributes": {"price": "number"}, "types": {"offer": {"price": "mandatory"}}}],
+    ),
+]
+
+
+@router.get("/schema")
+async def read_schema(service: Ready, caller: Anybody) -> SchemaOut:
+    """The schema that rules and events are held to, and its version."""
+    return _shown(service)
+
+
+@router.put("/schema", responses=problems(409, 412))
+async def replace_schema(request: Request, service: Ready, caller: Admin, given: Form) -> SchemaOut:
+    """Set the schema, if all rules and subscriptions fit it; with `If-Match` only if it is at
+    that version.
+    """
+    await service.schema.replace(given, expected_version(request), service.use_schema)
+    return _shown(service)
+
+
+@router.delete("/schema", responses=problems(409, 412))
+async def delete_schema(request: Request, service: Ready, caller: Admin) -> SchemaOut:
+    """Do without a schema: any event is taken from now on."""
+    await service.schema.replace(None, expected_version(request), service.use_schema)
+    return _shown(service)
+
+
+@router.post("/schema/extensions", responses=problems(404, 412))
+async def extend_schema(
+    request: Request, service: Ready, caller: Publisher, given: Form
+) -> SchemaOut:
+    """Add domains, attributes and types, and optional attributes to types that are there."""
+    await service.schema.extend(given, expected_version(request), service.use_schema)
+    return _shown(service)
+
+
+def _shown(service: Service) -> SchemaOut:
+    current = service.schema.current
+    form = None if current is None else current.to_dict()
+    return SchemaOut(version=service.schema.version, schema=form)
