@@ -13,14 +13,14 @@ import matchwood
 
 PACKAGE = Path(matchwood.__file__).parent
 
-FOUNDATION = "language schema normalise operators compiled index match engine"
+FOUNDATION = "language schema normalise compiled operators index match engine"
 # What each package, or module beside the packages, may import: itself, and these.
 MAY_IMPORT = {
     "language": "",
     "schema": "language",
     "normalise": "language schema",
-    "operators": "language schema normalise",
     "compiled": "",
+    "operators": "language schema normalise compiled",
     "index": "language schema normalise operators compiled",
     "match": "language schema normalise operators compiled index",
     "engine": "language schema normalise operators compiled index match",

@@ -10,20 +10,32 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from typing import Any
 
-from matchwood.index.segment import build
+from matchwood.index.segment import Built, build
 from matchwood.index.statistics import Statistics, profile
 from matchwood.language.errors import RuleError
-from matchwood.language.evaluation import Hierarchies, evaluate
+from matchwood.language.evaluation import Hierarchies
+from matchwood.language.evaluation import bindings as bindings_of
 from matchwood.language.events import Event
 from matchwood.language.explanation import Explanation, explain
 from matchwood.language.text import parse
 from matchwood.language.tree import Node
 from matchwood.language.values import is_text
 from matchwood.match import stored
+from matchwood.match.finding import find
 from matchwood.match.given import details_of, priority_of, tag_set, text_of
-from matchwood.match.parts import EMPTY, Columns, Details, Part, Pending, Snapshot, check_calls
+from matchwood.match.parts import (
+    EMPTY,
+    Columns,
+    Details,
+    Part,
+    Pending,
+    Snapshot,
+    check_calls,
+    check_operator,
+)
 from matchwood.match.results import Matches, Near, Stats, nearest
 from matchwood.match.store import Id, Store
+from matchwood.operators.report import Report
 from matchwood.schema import Schema
 
 Progress = Callable[[int, int], None]
@@ -105,13 +117,13 @@ class Matcher(Store, MutableMapping[Any, Any]):
         """Set a rule, with tags to select it by and a priority; a bad rule changes nothing."""
         self._check_ids([rule_id])
         tree = parse(rule)
-        self._check_calls(tree)
+        self._check_calls(tree, rule if isinstance(rule, str) else None)
         details = Details(rule_id, text_of(rule), tag_set(tags), priority_of(priority))
         with self._lock:
             snapshot = self._snapshot
             if rule_id in self._where:
                 snapshot = self._without([rule_id], snapshot)
-            pending = (*snapshot.pending, Pending(tree, details))
+            pending = (*snapshot.pending, Pending.of(tree, details))
             self._where[rule_id] = 0
             self._snapshot = Snapshot(snapshot.parts, pending)
             self._tidy()
@@ -158,7 +170,7 @@ class Matcher(Store, MutableMapping[Any, Any]):
         refused = [(given[place].id, error) for place, error in built.refused]
         if refused and errors == "raise":
             raise refused[0][1]
-        bad = self._unanswerable(built.segment.opaque, given)
+        bad = self._unanswerable(built, given)
         if bad and errors == "raise":
             raise bad[0][1]
         if bad:
@@ -190,30 +202,32 @@ class Matcher(Store, MutableMapping[Any, Any]):
             if not is_string and not -(2**63) <= rule_id < 2**63:
                 raise ValueError(f"an integer id has at most 64 bits, found {rule_id}")
 
-    def _check_calls(self, tree: Node) -> None:
-        check_calls(tree, self.operators, self.schema)
+    def _check_calls(self, tree: Node, text: str | None = None) -> None:
+        check_calls(tree, self.operators, self.schema, text)
         if self.enforced is not None:
             self.enforced.admit(tree)
 
-    def _unanswerable(
-        self, opaque: Sequence[Node], given: Sequence[Details]
-    ) -> list[tuple[Id, RuleError]]:
-        """The rules with calls that nothing could answer; they are looked for only if any is.
+    def _unanswerable(self, built: Built, given: Sequence[Details]) -> list[tuple[Id, RuleError]]:
+        """The rules with calls that nothing could answer.
 
-        An enforced schema looks at every rule as it was written.
+        Those that the index decides are looked for only if one of their calls is such; an
+        enforced schema looks at every rule as it was written.
         """
+        places: Iterable[int] = range(len(given))
         if self.enforced is None:
             try:
-                for node in opaque:
+                for node in built.segment.opaque:
                     self._check_calls(node)
             except RuleError:
                 pass
             else:
-                return []
+                places = built.costly
         bad = []
-        for one in given:
+        for place in places:
+            one = given[place]
             try:
-                self._check_calls(parse(one.rule))
+                tree = built.costly[place] if place in built.costly else parse(one.rule)
+                self._check_calls(tree, one.rule if isinstance(one.rule, str) else None)
             except RuleError as error:
                 bad.append((one.id, error))
         return bad
@@ -226,13 +240,23 @@ class Matcher(Store, MutableMapping[Any, Any]):
         *,
         tags: Iterable[str] | None = None,
         limit: int | None = None,
-    ) -> list[Any]:
+        bindings: bool = False,
+    ) -> Any:
         """The ids of the rules that are true of an event, in no promised order.
 
         `tags`: only rules with one of them; `limit`: those of highest priority, highest first.
+        With `bindings` a dict: of each id what satisfies the variables of its rule, a list of
+        substitutions, which is empty for a rule that has none.
         """
         found = self._found(event, tags)
-        return found.ids() if limit is None else found.best(limit)
+        ids = found.ids() if limit is None else found.best(limit)
+        return {rule_id: self._bindings(rule_id, found) for rule_id in ids} if bindings else ids
+
+    def _bindings(self, rule_id: Id, found: Matches) -> list[dict[str, object]]:
+        if found.event is None:
+            return []
+        ask = self.decider.asking(found.event, rule_id)
+        return bindings_of(self[rule_id], found.event.seen, ask=ask)
 
     def count(
         self,
@@ -248,26 +272,11 @@ class Matcher(Store, MutableMapping[Any, Any]):
         return found if limit is None else min(found, limit)
 
     def _found(self, event: Mapping[str, object], tags: Iterable[str] | None) -> Matches:
-        snapshot = self._snapshot
-        wanted = None if tags is None else tag_set(tags)
-        found = Matches()
         seen: Mapping[str, object] | Event = event
         if self.enforced is not None:
             seen = self.enforced.admit_event(event)
-        for part in snapshot.parts:
-            ordinals, read = part.matcher.match(seen, part.keep(wanted))
-            seen = read or seen
-            found.add(part, ordinals)
-        if snapshot.pending or not snapshot.parts:
-            seen = seen if isinstance(seen, Event) else Event(seen)
-            for pending in snapshot.pending:
-                if wanted is None or wanted & pending.details.tags:
-                    truth = evaluate(
-                        pending.tree, seen, operators=self.operators, schema=self.schema
-                    )
-                    if truth is True:
-                        found.add_pending(pending.details)
-        return found
+        wanted = None if tags is None else tag_set(tags)
+        return find(self._snapshot, seen, wanted, self.decider)
 
     def match_batch(
         self,
@@ -287,7 +296,7 @@ class Matcher(Store, MutableMapping[Any, Any]):
 
         if self.enforced is not None:
             events = admitted(events, key, self.enforced.admit_event)
-        return match_table(self._snapshot, events, key, tags, limit, threads, self._truth)
+        return match_table(self._snapshot, events, key, tags, limit, threads, self.decider)
 
     def match_batches(
         self,
@@ -303,11 +312,7 @@ class Matcher(Store, MutableMapping[Any, Any]):
 
         if self.enforced is not None:
             events = admitted(events, key, self.enforced.admit_event)
-        return match_slices(self._snapshot, events, key, tags, limit, threads, self._truth)
-
-    def _truth(self, pending: Pending, seen: Event) -> bool:
-        truth = evaluate(pending.tree, seen, operators=self.operators, schema=self.schema)
-        return truth is True
+        return match_slices(self._snapshot, events, key, tags, limit, threads, self.decider)
 
     # Answers about rules
 
@@ -320,6 +325,10 @@ class Matcher(Store, MutableMapping[Any, Any]):
     def why_not(self, event: Mapping[str, object], n: int = 5) -> list[Near]:
         """The n rules that came nearest to matching, with what each lacked."""
         return nearest(self._snapshot, event, n, self.operators, self.schema)
+
+    def operator_report(self) -> Report:
+        """How often operators were called, how long they took, and which calls failed."""
+        return self.decider.report
 
     def stats(self) -> Stats:
         """Rules, predicates, nodes, sharing, bytes and levels of the index."""
@@ -386,6 +395,8 @@ class Matcher(Store, MutableMapping[Any, Any]):
         for part in stored.load(path, matcher._context(), check):
             for node in part.segment.opaque:
                 check_calls(node, matcher.operators, schema)
+            for name in part.segment.operators:
+                check_operator(name, matcher.operators)
             parts.append(part.numbered(matcher._next))
             matcher._next += 1
         matcher._snapshot = Snapshot(tuple(part for part in parts if part.live), ())

@@ -77,6 +77,10 @@ def _exercise(matcher: Any) -> None:
     matcher.match_batch(events)
     matcher.match_batch(events[:1])
     matcher.match_batch(_table(event))
+    asked = {1: "yes(a) and b = 2", 2: "yes(b, ?n) and yes(a, ?m) and ?n < ?m or yes(c)"}
+    calling = type(matcher)(asked, operators={"yes": lambda value: [value]})
+    calling.match(event)
+    calling.match_batch(events)
     simple = type(matcher)({1: "a = 1 and b in (1, 3)", 2: "name like '%ell%'", 3: "not (c = 'x')"})
     simple.match_batch(events)  # without calls that are made on demand, which are never swept
     simple.match_batch(_table(event))

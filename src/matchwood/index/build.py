@@ -18,6 +18,8 @@ from matchwood.language.text import parse
 from matchwood.language.tokens import KEYWORDS
 from matchwood.language.tree import Constant, Node
 from matchwood.language.values import Family
+from matchwood.language.variables import joined
+from matchwood.operators.residue import is_costly, residue
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
@@ -31,6 +33,7 @@ class Gathered(NamedTuple):
     start: Longs
     accepted: Longs  # which rules of those given
     refused: list[tuple[int, RuleError]]
+    costly: dict[int, Node]  # rules that call operators, which the index does not decide
 
 
 @contextmanager
@@ -103,7 +106,7 @@ def _parsed(text: bytes, atoms: Atoms) -> int:
         node = parse(text.decode())
     except RuleError:
         return LEFT
-    if node.operands:
+    if node.operands or is_costly(node):
         return LEFT
     return _leaf(node, atoms)
 
@@ -130,18 +133,22 @@ def _assemble(
     bad = np.flatnonzero(words == LEFT)
     left = np.unique(np.searchsorted(ends, bad, side="right") - 1)
     if not len(left):
-        return Gathered(words, ends, np.arange(len(rules)), [])
+        return Gathered(words, ends, np.arange(len(rules)), [], {})
     programs = Programs(atoms)
     refused: list[tuple[int, RuleError]] = []
     parsed: list[int] = []
+    costly: dict[int, Node] = {}
     for done, rule in enumerate(left.tolist()):
         try:
             tree = parse(rules[rule])
+            known = _without_calls(tree, rules[rule])
         except RuleError as error:
             refused.append((rule, error))
             continue
         parsed.append(rule)
-        programs.add(tree)
+        if known is not tree:
+            costly[rule] = tree
+        programs.add(known)
         if progress is not None and done % 10_000 == 0:
             progress(len(rules) - len(left) + done, len(rules))
     keep = np.ones(len(rules), bool)
@@ -157,4 +164,14 @@ def _assemble(
         start,
         np.r_[np.flatnonzero(keep), np.array(parsed, np.int64)].astype(np.int64),
         refused,
+        costly,
     )
+
+
+def _without_calls(tree: Node, given: object) -> Node:
+    """What the index knows of a rule: of one that calls operators, when it is true without."""
+    if not is_costly(tree):
+        return tree
+    joined(tree, given if isinstance(given, str) else None)  # refuses what variables may not do
+    lower = residue(tree).lower
+    return Constant(False) if lower is None else lower

@@ -20,6 +20,7 @@ from matchwood.index.reuse import narrow, reuse
 from matchwood.index.statistics import Statistics, probabilities
 from matchwood.language.errors import RuleError
 from matchwood.language.tree import Node
+from matchwood.operators.residue import calls_of
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
@@ -40,18 +41,33 @@ def atom_rows(atoms: AtomArrays) -> Ints:
 
 
 class Built(NamedTuple):
-    """A segment, which given rule each ordinal is, and the rules that were refused."""
+    """A segment, which given rule each ordinal is, and the rules that were refused.
+
+    Of the given rules that call operators, `costly` has the trees.
+    """
 
     segment: Segment
     order: Longs
     refused: list[tuple[int, RuleError]]
+    costly: dict[int, Node]
 
 
 class Segment:
-    """Immutable: slots with their constants, atoms, and the arranged tree."""
+    """Immutable: slots with their constants, atoms, and the arranged tree.
+
+    `costly` are the ordinals of rules that call `operators`: the segment finds those that are
+    true without a call, and `match.costly` the others.
+    """
 
     def __init__(
-        self, slots: list[Slot], atoms: AtomArrays, opaque: list[Node], tree: Arranged, rules: int
+        self,
+        slots: list[Slot],
+        atoms: AtomArrays,
+        opaque: list[Node],
+        tree: Arranged,
+        rules: int,
+        costly: Ints | None = None,
+        operators: Sequence[str] = (),
     ) -> None:
         self.slots = slots
         self.rows = atom_rows(atoms)
@@ -64,6 +80,8 @@ class Segment:
         self.rules = rules
         self.first = 2 * len(atoms.slot)
         self.codes = np.array([slot.codes for slot in slots], np.int32)
+        self.costly = read_only(np.empty(0, np.int32) if costly is None else costly)
+        self.operators = tuple(operators)
         self.lazy = [number for number, node in enumerate(opaque) if kind_of(node) == LAZY]
 
     @property
@@ -91,8 +109,12 @@ def build(
         chance = probabilities(arrays, atoms.slots, statistics)
         codes = np.array([slot.codes for slot in atoms.slots], np.int32)
         tree, order = arrange(shared, arrays, codes, chance)
-    segment = Segment(atoms.slots, arrays, opaque, tree, len(order))
-    return Built(segment, gathered.accepted[order], gathered.refused)
+    given = gathered.accepted[order]
+    costly = np.flatnonzero(np.isin(given, list(gathered.costly))).astype(np.int32)
+    trees = gathered.costly.values()
+    names = sorted({call.name for one in trees for call in calls_of(one)})
+    segment = Segment(atoms.slots, arrays, opaque, tree, len(order), costly, names)
+    return Built(segment, given, gathered.refused, gathered.costly)
 
 
 def shared_nodes(program: Ints, start: Longs, number: Ints) -> Shared:

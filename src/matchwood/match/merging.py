@@ -79,7 +79,9 @@ def _taken_back(folder: Path, count: int) -> Built | None:
         opaque = pickle.load(file)
     tree = Arranged(*(arrays[f"tree.{name}"] for name in Arranged._fields))
     atoms = AtomArrays(*(arrays[f"atoms.{name}"] for name in AtomArrays._fields))
-    return Built(Segment(slots, atoms, opaque, tree, count), np.array(arrays["order"]), [])
+    more = arrays["costly"], meta["operators"]
+    segment = Segment(slots, atoms, opaque, tree, count, *more)
+    return Built(segment, np.array(arrays["order"]), [], {})
 
 
 # The other process
@@ -102,15 +104,20 @@ def _build(folder: Path) -> None:
     rules: list[str] = []
     for number in range(len(packed) // 2):
         rules += unpack_strings(packed[f"{number}.offsets"], packed[f"{number}.data"])
-    segment, order, refused = build(rules, statistics)
+    segment, order, refused, _ = build(rules, statistics)
     with open(folder / "slots", "wb") as file:
         for slot in segment.slots:
             pickle.dump(slot, file, pickle.HIGHEST_PROTOCOL)
         pickle.dump(segment.opaque, file, pickle.HIGHEST_PROTOCOL)
     arrays: dict[str, Any] = {f"tree.{n}": array for n, array in segment.tree._asdict().items()}
     arrays |= {f"atoms.{n}": np.array(array) for n, array in segment.atoms._asdict().items()}
-    meta = {"rules": segment.rules, "refused": len(refused), "slots": len(segment.slots)}
-    write(folder / "segment", meta, arrays | {"order": order})
+    meta: dict[str, Any] = {
+        "rules": segment.rules,
+        "refused": len(refused),
+        "slots": len(segment.slots),
+    }
+    meta["operators"] = segment.operators
+    write(folder / "segment", meta, arrays | {"order": order, "costly": segment.costly})
 
 
 def _end_with_the_other(folder: Path) -> None:

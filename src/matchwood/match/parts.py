@@ -11,13 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.index.segment import Segment
-from matchwood.language.arithmetic import Variable
 from matchwood.language.calls import BUILT_IN
 from matchwood.language.errors import RuleError
 from matchwood.language.evaluation import Hierarchies, Operator
-from matchwood.language.tree import Call, Node, VariableComparison, walk
+from matchwood.language.tree import Call, Node, walk
+from matchwood.language.variables import joined
 from matchwood.match.batch import BatchMatcher
+from matchwood.match.costly import Costly, CostlyRule
 from matchwood.match.single import ALL, SegmentMatcher
+from matchwood.operators.residue import is_costly
 
 Keep = NDArray[np.uint8]
 Context = tuple[Mapping[str, Operator], Hierarchies | None]
@@ -142,6 +144,26 @@ class Ready:
     def batch(self) -> BatchMatcher:
         return BatchMatcher(self.matcher)
 
+    def costly(self, details: Columns, number: int) -> Costly:
+        """What finds the rules that call operators."""
+        with self._lock:
+            known: Costly | None = self.__dict__.get("_costly")
+            if known is None:
+                ordinals = self._segment.costly
+                rules = rules_of(details, ordinals)
+                known = Costly(
+                    self._segment, rules, lambda i: details[i].id, self._context[1], number
+                )
+                self.__dict__["_costly"] = known
+        return known
+
+
+def rules_of(details: Columns, ordinals: NDArray[Any]) -> list[Any]:
+    """Some rules, as they were given."""
+    given = details.rules
+    array = given if isinstance(given, np.ndarray) else objects(given[:])
+    return list(array[ordinals])
+
 
 class Part:
     """A segment, the details of its rules, and which of them are gone."""
@@ -163,6 +185,11 @@ class Part:
         self.live = int(alive.sum()) if len(alive) else len(details)
         self._ready = shared if shared is not None else Ready(segment, context)
         self._selected: dict[frozenset[str], Keep] = {}
+        self.has_costly = len(segment.costly) > 0
+
+    @property
+    def costly(self) -> Costly:
+        return self._ready.costly(self.details, self.number)
 
     @property
     def matcher(self) -> SegmentMatcher:
@@ -201,9 +228,7 @@ class Part:
 
     def rules(self, ordinals: NDArray[np.int64]) -> list[Any]:
         """These rules, as they were given."""
-        given = self.details.rules
-        array = given if isinstance(given, np.ndarray) else objects(given[:])
-        return list(array[ordinals])
+        return rules_of(self.details, ordinals)
 
     def live_details(self) -> Iterator[Details]:
         for ordinal, one in enumerate(self.details):
@@ -232,6 +257,11 @@ class Pending(NamedTuple):
 
     tree: Node
     details: Details
+    costly: CostlyRule | None = None  # where it calls operators
+
+    @classmethod
+    def of(cls, tree: Node, details: Details) -> Pending:
+        return cls(tree, details, CostlyRule.of(tree, details.id) if is_costly(tree) else None)
 
 
 class Snapshot(NamedTuple):
@@ -244,20 +274,28 @@ class Snapshot(NamedTuple):
 EMPTY = Snapshot((), ())
 
 
-def check_calls(tree: Node, operators: Mapping[str, Operator], schema: Hierarchies | None) -> None:
-    """Refuse calls that nothing could answer."""
+def check_calls(
+    tree: Node,
+    operators: Mapping[str, Operator],
+    schema: Hierarchies | None,
+    text: str | None = None,
+) -> None:
+    """Refuse calls that nothing could answer, and variables where they may not stand."""
+    joined(tree, text)
     for node in walk(tree):
-        if isinstance(node, VariableComparison):
-            raise RuleError(f"no operator binds the variables of {node}")
         if not isinstance(node, Call):
             continue
-        if any(isinstance(argument, Variable) for argument in node.arguments):
-            raise RuleError(f"no operator binds the variables of {node}")
         if node.name == "isa":
             attribute = node.attributes[0]
             if schema is None:
                 raise RuleError(f"{node} needs a schema with a hierarchy for {attribute!r}")
             schema.is_a(attribute, str(node.arguments[1]), str(node.arguments[1]))
-        elif node.name not in BUILT_IN and node.name not in operators:
-            known = ", ".join(sorted((*BUILT_IN, *operators)))
-            raise RuleError(f"no operator is registered as {node.name!r}; there are {known}")
+        elif node.name not in BUILT_IN:
+            check_operator(node.name, operators)
+
+
+def check_operator(name: str, operators: Mapping[str, Operator]) -> None:
+    """Refuse an operator that is not registered."""
+    if name not in operators:
+        known = ", ".join(sorted((*BUILT_IN, *operators)))
+        raise RuleError(f"no operator is registered as {name!r}; there are {known}")

@@ -15,9 +15,11 @@ from matchwood.language.evaluation import Hierarchies, Operator, evaluate
 from matchwood.language.events import Event
 from matchwood.language.text import parse
 from matchwood.language.tree import And, Node, Not, Or, fold
+from matchwood.language.variables import joined
 from matchwood.match.nearest import candidates
 from matchwood.match.parts import Details, Part, Snapshot
 from matchwood.normalise import normalise
+from matchwood.operators.deciding import Undecided
 
 Ints = NDArray[np.int32]
 _ALL = 5_000  # rules of a part that are all looked at for near misses
@@ -30,6 +32,7 @@ class Matches:
     def __init__(self) -> None:
         self._parts: list[tuple[Part, Ints]] = []
         self._pending: list[Details] = []
+        self.event: Undecided | None = None  # where operators were asked
 
     def add(self, part: Part, ordinals: Ints) -> None:
         self._parts.append((part, ordinals))
@@ -130,7 +133,7 @@ def lacking(
         truth = evaluate(node, seen, operators=operators, schema=schema)
         return [] if truth is True else [str(node)]
 
-    return fold_positive(normalise(tree), lacks)
+    return fold_positive(normalise(joined(tree)), lacks)
 
 
 def fold_positive(tree: Node, function: Any) -> list[str]:

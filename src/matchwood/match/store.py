@@ -31,6 +31,7 @@ from matchwood.match.parts import (
     check_calls,
 )
 from matchwood.operators import Operators
+from matchwood.operators.deciding import Decider
 
 Id = str | int
 Longs = NDArray[np.int64]
@@ -61,6 +62,7 @@ class Store:
         self.statistics = statistics
         self.operators = Operators.of(operators)
         self.schema = schema
+        self.decider = Decider(self.operators, schema)
 
     @property
     def _where(self) -> dict[Id, int]:
@@ -185,6 +187,13 @@ class Store:
         left = tuple(one for one in self._snapshot.pending if id(one) not in taken)
         self._snapshot = Snapshot(in_order([*others, part]), left)
 
+    def _forget_calls(self) -> None:
+        """Have the calls of rules that are gone forgotten, once they are many."""
+        snapshot = self._snapshot
+        tables = [part.costly.table for part in snapshot.parts if part.has_costly]
+        tables += [one.costly.source.table for one in snapshot.pending if one.costly is not None]
+        self.decider.tidy(tables)
+
     # What follows runs without it
 
     def _keep_up(self) -> None:
@@ -232,6 +241,7 @@ class Store:
             dead = np.flatnonzero(np.concatenate(gone)[built.order])
             part = Part(built.segment, columns, self._context())
             self._replace(part.without(dead) if len(dead) else part, chosen, ())
+            self._forget_calls()
 
     def compact(self) -> None:
         """Merge all rules into one part, now."""
@@ -247,6 +257,7 @@ class Store:
                 details += [p.details for p in snapshot.pending]
                 built = build([one.rule for one in details], self.statistics)
                 self._snapshot = self._with(self._part(built, details), EMPTY)
+                self._forget_calls()
 
     def join(self) -> None:
         """Wait for the merges that are under way, and those that follow from them."""

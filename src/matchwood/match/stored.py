@@ -97,6 +97,8 @@ def _describe(part: Part, prefix: str, arrays: dict[str, Any], lazy: list[str]) 
         arrays[f"{prefix}.priority"] = details.priority
     if len(part.alive):
         arrays[f"{prefix}.alive"] = part.alive
+    if len(part.segment.costly):
+        arrays[f"{prefix}.costly"] = part.segment.costly
     integers = not numbers and any(isinstance(rule_id, int) for rule_id in details.ids[:1])
     return {
         "rules": part.segment.rules,
@@ -104,6 +106,7 @@ def _describe(part: Part, prefix: str, arrays: dict[str, Any], lazy: list[str]) 
         "opaque": [str(node) for node in part.segment.opaque],
         "tags": {str(ordinal): sorted(tags) for ordinal, tags in details.tags.items()},
         "integers": bool(integers),
+        "operators": list(part.segment.operators),
     }
 
 
@@ -146,7 +149,11 @@ def _part(
     atoms = AtomArrays(*(arrays[f"{prefix}.atoms.{name}"] for name in AtomArrays._fields))
     opaque = [parse(text) for text in described["opaque"]]
     rules = int(described["rules"])
-    segment = Segment(slots, atoms, opaque, tree, rules)
+    costly = np.array(arrays.get(f"{prefix}.costly", []), np.int32)
+    if len(costly) and not (costly[0] >= 0 and costly[-1] < rules and (np.diff(costly) > 0).all()):
+        raise IndexFileError("names rules with calls that it does not have")
+    names = [str(name) for name in described.get("operators", ())]
+    segment = Segment(slots, atoms, opaque, tree, rules, costly, names)
     if check:
         from matchwood.index.validate import validate
 

@@ -15,21 +15,13 @@ from matchwood.language.errors import EventError
 from matchwood.language.events import Event
 from matchwood.match.batch import Columns, codes_of_rows
 from matchwood.match.columns import attributes_of_table
+from matchwood.match.finding import Coded, Slice, find_many
 from matchwood.match.masks import EVENTS
-from matchwood.match.parts import Part, Pending, Snapshot
+from matchwood.match.parts import Snapshot
+from matchwood.operators.deciding import Decider
 
 Ints = NDArray[np.int32]
-Truth = Callable[[Pending, Event], bool]
 _ROWS = 64 * EVENTS  # rows whose columns are coded together
-
-
-class Slice(NamedTuple):
-    """Some events: how to code them for a part, how to read one, and what they are called."""
-
-    part_codes: Callable[[Part], Any]
-    row: Callable[[int], Event]
-    keys: Any  # an Arrow array
-    events: int
 
 
 class Ids(NamedTuple):
@@ -47,11 +39,11 @@ def match_table(
     tags: Iterable[str] | None,
     limit: int | None,
     threads: int,
-    truth: Truth,
+    decider: Decider,
 ) -> Any:
     """All pairs, as one table."""
     ids = ids_of(snapshot)
-    pieces = list(_pieces(snapshot, ids, events, key, tags, limit, threads, truth))
+    pieces = list(_pieces(snapshot, ids, events, key, tags, limit, threads, decider))
     if not pieces:
         return pa.Table.from_batches([], _schema(pa.int64(), ids))
     pieces = [piece for piece in pieces if piece.num_rows] or pieces[:1]
@@ -71,10 +63,10 @@ def match_slices(
     tags: Iterable[str] | None,
     limit: int | None,
     threads: int,
-    truth: Truth,
+    decider: Decider,
 ) -> Iterator[Any]:
     """All pairs, slice by slice."""
-    pieces = _pieces(snapshot, ids_of(snapshot), events, key, tags, limit, threads, truth)
+    pieces = _pieces(snapshot, ids_of(snapshot), events, key, tags, limit, threads, decider)
     return (piece for piece in pieces if piece.num_rows)
 
 
@@ -83,7 +75,7 @@ def slices_of_pairs(
     events: Any,
     tags: Iterable[str] | None,
     limit: int | None,
-    truth: Truth,
+    decider: Decider,
 ) -> Iterator[tuple[int, Iterator[tuple[Ints, Ints]]]]:
     """Slice by slice: how many events it has, and (event, place in `ids_of`) of its matches.
 
@@ -94,7 +86,7 @@ def slices_of_pairs(
     wanted = None if tags is None else frozenset([tags] if isinstance(tags, str) else tags)
     priority = None if limit is None else priorities_of(snapshot, ids)
     for piece in _slices(events, None):
-        pairs = _pairs(snapshot, ids, piece, wanted, truth)
+        pairs = _pairs(snapshot, ids, piece, wanted, decider)
         if limit is not None and priority is not None:
             pairs = iter([best(list(pairs), priority, limit)])
         yield piece.events, pairs
@@ -129,14 +121,14 @@ def _pieces(
     tags: Iterable[str] | None,
     limit: int | None,
     threads: int,
-    truth: Truth,
+    decider: Decider,
 ) -> Iterator[Any]:
     if limit is not None and limit < 0:
         raise ValueError(f"limit is 0 or more, found {limit}")
     wanted = None if tags is None else frozenset([tags] if isinstance(tags, str) else tags)
 
     def work(piece: Slice) -> Iterator[Any]:
-        pairs = _pairs(snapshot, ids, piece, wanted, truth)
+        pairs = _pairs(snapshot, ids, piece, wanted, decider)
         if limit is not None:
             pairs = iter([best(list(pairs), priorities_of(snapshot, ids), limit)])
         schema = _schema(piece.keys.type, ids)
@@ -164,19 +156,11 @@ def _pieces(
 
 
 def _pairs(
-    snapshot: Snapshot, ids: Ids, piece: Slice, wanted: frozenset[str] | None, truth: Truth
+    snapshot: Snapshot, ids: Ids, piece: Slice, wanted: frozenset[str] | None, decider: Decider
 ) -> Iterator[tuple[Ints, Ints]]:
     """(event, place of the rule in the dictionary) of all matches of a slice."""
-    if piece.events == 0:
-        return
-    for part, base in zip(snapshot.parts, ids.base, strict=True):
-        codes = piece.part_codes(part)
-        for numbers, ordinals in part.batch.pairs(codes, part.keep(wanted), piece.row):
-            yield numbers, ordinals + np.int32(base) if base else ordinals
-    for place, pending in enumerate(snapshot.pending):
-        if wanted is None or wanted & pending.details.tags:
-            found = [n for n in range(piece.events) if truth(pending, piece.row(n))]
-            yield np.array(found, np.int32), np.full(len(found), ids.pending + place, np.int32)
+    if piece.events:
+        yield from find_many(snapshot, ids.base, ids.pending, piece, wanted, decider)
 
 
 def priorities_of(snapshot: Snapshot, ids: Ids) -> NDArray[np.float64]:
@@ -335,7 +319,7 @@ def _column_slice(
     high: int,
     keys: Any,
 ) -> Slice:
-    def part_codes(part: Part) -> Any:
+    def part_codes(part: Coded) -> Any:
         columns = coded.get(part.number)
         if columns is None:
             columns = coded[part.number] = Columns(attributes, part.matcher)
@@ -363,8 +347,8 @@ def _row_slice(rows: list[Any], keys: Any) -> Slice:
     return Slice(_coder(rows, read), _reader(rows, read), keys, len(rows))
 
 
-def _coder(rows: list[Any], read: list[Event | None]) -> Callable[[Part], Any]:
-    def part_codes(part: Part) -> Any:
+def _coder(rows: list[Any], read: list[Event | None]) -> Callable[[Coded], Any]:
+    def part_codes(part: Coded) -> Any:
         known = [seen or row for seen, row in zip(read, rows, strict=True)]
         codes, seen = codes_of_rows(known, part.matcher)
         read[:] = [new or old for new, old in zip(seen, read, strict=True)]

@@ -56,7 +56,7 @@ class SubscriptionIndex:
         snapshot = matcher._snapshot
         numbers = ids_of(snapshot).values.to_numpy(zero_copy_only=False)
         result: list[Numbers] = []
-        for count, pairs in slices_of_pairs(snapshot, events, None, None, matcher._truth):
+        for count, pairs in slices_of_pairs(snapshot, events, None, None, matcher.decider):
             result += _by_event(list(pairs), numbers, count)
         return result
 

@@ -45,6 +45,7 @@ class Opened(NamedTuple):
     snapshot: Any
     ids: Any
     priority: NDArray[np.float64] | None
+    decider: Any
 
 
 _opened: dict[tuple[str, ...], Opened] = {}
@@ -70,15 +71,19 @@ def open_segments(names: Iterable[str], plan: Plan) -> Opened:
     from matchwood.match.parts import Snapshot
     from matchwood.match.stored import load
     from matchwood.match.stream import ids_of, priorities_of
+    from matchwood.operators import Operators
+    from matchwood.operators.deciding import Decider
 
-    context: Any = ({}, plan.schema)
+    operators = Operators.of(None)
+    context: Any = (operators, plan.schema)
     parts = [part for name in names for part in load(SparkFiles.get(name), context, False)]
     numbered = tuple(part.numbered(number) for number, part in enumerate(parts, 1))
     snapshot = Snapshot(numbered, ())
     ids = ids_of(snapshot)
     some = any(part.details.priority is not None for part in parts)
     values = ids.values.cast(pa.string() if plan.id_type == "string" else pa.int64())
-    return Opened(snapshot, values, priorities_of(snapshot, ids) if some else None)
+    priority = priorities_of(snapshot, ids) if some else None
+    return Opened(snapshot, values, priority, Decider(operators, plan.schema))
 
 
 def matching(plan: Plan) -> Callable[[Iterator[Any]], Iterator[Any]]:
@@ -116,15 +121,11 @@ def found(plan: Plan, rules: Opened, events: Any) -> Iterator[tuple[int, int, It
     from matchwood.match.stream import slices_of_pairs
 
     low = 0
-    slices = slices_of_pairs(rules.snapshot, events, plan.tags, plan.limit, _nothing_pending)
+    slices = slices_of_pairs(rules.snapshot, events, plan.tags, plan.limit, rules.decider)
     for events_there, pairs in slices:
         if events_there:
             yield low, events_there, pairs
         low += events_there
-
-
-def _nothing_pending(pending: Any, event: Any) -> bool:
-    raise AssertionError("rules from files are never pending")
 
 
 def gathered(batches: Iterator[Any]) -> Iterator[Any]:

@@ -1,0 +1,100 @@
+"""The options of many rules as arrays: clauses over literals, and the conditions to look at them.
+
+A clause is one option of one rule. Rules are known by ordinals, which rise with clauses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.language.tree import Node
+from matchwood.language.variables import Join
+from matchwood.operators.learning import Calls
+from matchwood.operators.residue import Residue
+
+Ints = NDArray[np.int32]
+
+
+class ClauseTable:
+    """Clauses of rules, never changed."""
+
+    def __init__(self, rules: Iterable[tuple[int, Residue]]) -> None:
+        self._known: dict[Node, int] = {}  # literals
+        self.conditions: list[Node] = []
+        self.joins: dict[int, tuple[Join, ...]] = {}
+        self.whole: dict[int, Node] = {}  # clauses that are whole rules, to be decided as such
+        self._places: dict[Node, int] = {}  # of conditions
+        self._waiting: list[list[int]] = []
+        owner: list[int] = []
+        bounds = [0]
+        flat: list[int] = []
+        always: list[int] = []
+        for ordinal, rest in rules:
+            for option in rest.options:
+                self._wait(option.condition, len(owner), always)
+                for literal in option.literals:
+                    flat.append(self._known.setdefault(literal, len(self._known)))
+                if option.joins:
+                    self.joins[len(owner)] = option.joins
+                owner.append(ordinal)
+                bounds.append(len(flat))
+            if rest.whole is not None:
+                self._wait(rest.upper, len(owner), always)
+                self.whole[len(owner)] = rest.whole
+                owner.append(ordinal)
+                bounds.append(len(flat))
+        self.rule = np.array(owner, np.int32)
+        self.start = np.array(bounds, np.int32)
+        self._local = np.array(flat, np.int32)
+        self.has_joins = np.zeros(len(owner), np.uint8)
+        self.has_joins[list(self.joins)] = 1
+        self.is_whole = np.zeros(len(owner), bool)
+        self.is_whole[list(self.whole)] = True
+        self.always = np.array(always, np.int32)
+        sizes = [len(some) for some in self._waiting]
+        self.condition_start = np.r_[0, np.cumsum(sizes)].astype(np.int32)
+        joined = [clause for some in self._waiting for clause in some]
+        self.condition_clause = np.array(joined, np.int32)
+        self._literals = list(self._known)
+        self._numbered: tuple[Calls, Ints] | None = None
+        del self._known, self._places, self._waiting
+
+    def _wait(self, condition: Node | None, clause: int, always: list[int]) -> None:
+        """Have a clause looked at when its condition is true."""
+        if condition is None:
+            always.append(clause)
+            return
+        place = self._places.get(condition)
+        if place is None:
+            place = self._places[condition] = len(self.conditions)
+            self.conditions.append(condition)
+            self._waiting.append([])
+        self._waiting[place].append(clause)
+
+    def __len__(self) -> int:
+        return len(self.rule)
+
+    @property
+    def literals(self) -> int:
+        return len(self._literals)
+
+    def literal_numbers(self, calls: Calls) -> Ints:
+        """The literals of all clauses by the numbers that `calls` gives them."""
+        known = self._numbered
+        if known is None or known[0] is not calls:
+            known = self._numbered = calls, calls.numbers(self._literals)[self._local]
+        return known[1]
+
+    def clauses_when(self, conditions: Ints) -> Ints:
+        """The clauses to look at when these conditions are true, in order."""
+        some = [
+            self.condition_clause[self.condition_start[c] : self.condition_start[c + 1]]
+            for c in conditions.tolist()
+        ]
+        if not some:
+            return self.always
+        found: Ints = np.unique(np.concatenate([self.always, *some]))
+        return found

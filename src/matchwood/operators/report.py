@@ -1,0 +1,108 @@
+"""What operators did: how often they were called, how long they took, and which calls failed."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from matchwood.operators.registry import Failure
+
+MAX_FAILURES = 100  # kinds of failure that are told apart; the oldest is forgotten
+MAX_RULES = 5  # rules that are named with one
+
+_log = logging.getLogger("matchwood.operators")
+
+
+@dataclass
+class OperatorFigures:
+    """Of one operator: calls, seconds that they took, and those without an answer."""
+
+    operator: str
+    calls: int = 0
+    seconds: float = 0.0
+    failed: int = 0
+    timed_out: int = 0
+
+
+@dataclass
+class Failed:
+    """Calls that failed alike: `kind` is exception, timeout or answer."""
+
+    operator: str
+    call: str
+    kind: str
+    reason: str
+    count: int = 0
+    rules: list[Any] = field(default_factory=list)  # ids of some rules that asked
+
+    def __str__(self) -> str:
+        rules = f" in rule {', '.join(map(str, self.rules))}" if self.rules else ""
+        times = "once" if self.count == 1 else f"{self.count:,} times"
+        return f"{self.call}{rules}: {self.reason} ({self.kind}, {times})"
+
+
+class Report:
+    """Counted for one matcher by all its threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._operators: dict[str, OperatorFigures] = {}
+        self._failures: dict[tuple[str, str, str], Failed] = {}
+
+    def note(self, operator: str, calls: int, seconds: float) -> None:
+        with self._lock:
+            figures = self._operators.setdefault(operator, OperatorFigures(operator))
+            figures.calls += calls
+            figures.seconds += seconds
+
+    def note_failure(
+        self, operator: str, call: str, failure: Failure, rules: Sequence[Any]
+    ) -> None:
+        with self._lock:
+            figures = self._operators.setdefault(operator, OperatorFigures(operator))
+            figures.failed += failure.kind != "timeout"
+            figures.timed_out += failure.kind == "timeout"
+            key = (operator, call, failure.kind)
+            known = self._failures.pop(key, None)
+            first = known is None
+            entry = known or Failed(operator, call, failure.kind, failure.reason)
+            entry.count += 1
+            entry.reason = failure.reason
+            for rule in rules:
+                if rule not in entry.rules and len(entry.rules) < MAX_RULES:
+                    entry.rules.append(rule)
+            if len(self._failures) >= MAX_FAILURES:
+                del self._failures[next(iter(self._failures))]
+            self._failures[key] = entry
+        if first:
+            _log.warning("operator %s: %s", operator, entry)
+
+    @property
+    def operators(self) -> list[OperatorFigures]:
+        with self._lock:
+            return [OperatorFigures(**asdict(one)) for one in self._operators.values()]
+
+    @property
+    def failures(self) -> list[Failed]:
+        """The failures, those seen last at the end."""
+        with self._lock:
+            return [Failed(**asdict(one)) for one in self._failures.values()]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "operators": [asdict(one) for one in self.operators],
+            "failures": [asdict(one) for one in self.failures],
+        }
+
+    def __str__(self) -> str:
+        lines = [
+            f"{one.operator}: {one.calls:,} calls in {one.seconds:.3f} s, "
+            f"{one.failed:,} failed, {one.timed_out:,} timed out"
+            for one in self.operators
+        ]
+        return "\n".join([*lines, *(f"  {one}" for one in self.failures)]) or "no calls"
+
+    __repr__ = __str__

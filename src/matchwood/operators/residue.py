@@ -1,0 +1,222 @@
+"""What remains of a rule for operators to decide, once all other predicates are known.
+
+A rule is true when one of its *options* is: a condition without calls, which the index answers,
+and literals over calls, which have to be asked. `lower` is the condition under which no call is
+needed. Negation is pushed to predicates first, so undefined can be taken for false.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from matchwood.language.calls import BUILT_IN
+from matchwood.language.tree import (
+    And,
+    Call,
+    Constant,
+    Node,
+    Not,
+    Or,
+    VariableComparison,
+    Xnor,
+    fold,
+    walk,
+)
+from matchwood.language.variables import (
+    Join,
+    canonical_call,
+    canonical_join,
+    constrained,
+    joined,
+    variables_of,
+)
+from matchwood.normalise.negation import push_negations
+
+MAX_OPTIONS = 64  # of a rule; beyond them it is decided as a whole, its calls in turn
+MAX_PARITY = 6  # operands of an `xor` that is written out
+
+
+class Option(NamedTuple):
+    """A condition (None: always), literals over one call each, and joins over several."""
+
+    condition: Node | None
+    literals: tuple[Node, ...]
+    joins: tuple[Join, ...]
+
+
+class Residue(NamedTuple):
+    """The options of a rule; or, if they are too many, when it is to be decided as a whole."""
+
+    lower: Node | None
+    options: tuple[Option, ...]
+    whole: Node | None  # the rule, joined
+    upper: Node | None  # under which condition it is worth asking; None: always
+
+
+def is_costly(tree: Node) -> bool:
+    """Whether a rule calls operators that are not built in."""
+    return any(_asks(node) for node in walk(tree))
+
+
+def _asks(node: Node) -> bool:
+    if isinstance(node, Call):
+        return node.name not in BUILT_IN
+    return isinstance(node, VariableComparison | Join)
+
+
+def residue(tree: Node) -> Residue:
+    """What remains of a rule that calls operators.
+
+    >>> from matchwood.language import parse
+    >>> rest = residue(parse("vip or age > 17 and mob(image, ?n) and ?n > 50"))
+    >>> print(rest.lower, "|", rest.options[0].condition, "|", *rest.options[0].literals)
+    vip | age > 17 | mob(image, ?v0) and ?v0 > 50
+    """
+    whole = joined(tree)
+    try:
+        options = fold(push_negations(whole), _options)
+    except _TooMany:
+        return Residue(None, (), whole, _upper(whole))
+    if isinstance(options, Node):
+        return Residue(options, (), None, None)
+    free = [option.condition for option in options if not option.literals]
+    lower = _any([condition for condition in free if condition is not None])
+    if None in free:
+        lower = Constant(True)
+    return Residue(lower, tuple(o for o in options if o.literals), None, None)
+
+
+class _TooMany(Exception):
+    pass
+
+
+_Options = Node | list[Option]  # a node: without calls
+
+
+def _options(node: Node, operands: Sequence[_Options]) -> _Options:
+    """The options of a node, given those of its operands."""
+    if not operands:
+        return [_of_leaf(node)] if _asks(node) else node
+    plain = [operand for operand in operands if isinstance(operand, Node)]
+    if len(plain) == len(operands):
+        return node
+    if isinstance(node, Not):
+        return [_of_negation(node.operands[0])]
+    if isinstance(node, Or):
+        costly = [operand for operand in operands if not isinstance(operand, Node)]
+        found = [option for options in costly for option in options]
+        condition = _any(plain)
+        return _bounded([*found, *([] if condition is None else [Option(condition, (), ())])])
+    if isinstance(node, And):
+        return _product([_listed(operand) for operand in operands])
+    return _of_parity(node)
+
+
+def _listed(operand: _Options) -> list[Option]:
+    return [Option(operand, (), ())] if isinstance(operand, Node) else operand
+
+
+def _of_leaf(node: Node) -> Option:
+    if isinstance(node, Join):
+        if len(node.calls) == 1:
+            return Option(None, (canonical_join(node),), ())
+        literals = []
+        for call in node.calls:
+            names = set(variables_of(call))
+            own = [one for one in node.constraints if constrained(one) <= names]
+            literals.append(canonical_join(Join([call], own)))
+        return Option(None, tuple(dict.fromkeys(literals)), (node,))
+    assert isinstance(node, Call)
+    return Option(None, (canonical_call(node),), ())
+
+
+def _of_negation(node: Node) -> Option:
+    if isinstance(node, Join):
+        if len(node.calls) > 1:
+            raise _TooMany
+        return Option(None, (Not(canonical_join(node)),), ())
+    return Option(None, (Not(node),), ())
+
+
+def _of_parity(node: Node) -> _Options:
+    """`a xor b` is `a and not b or not a and b`; of an `xnor` the first operand is negated."""
+    if len(node.operands) > MAX_PARITY:
+        raise _TooMany
+    first, *others = node.operands
+    turned = isinstance(node, Xnor) and len(others) % 2 == 1
+    tree: Node = Not(first) if turned else first
+    for other in others:
+        tree = Or((And((tree, Not(other))), And((Not(tree), other))))
+        if tree.size > 64 * MAX_OPTIONS:
+            raise _TooMany
+    return fold(push_negations(tree), _options)
+
+
+def _product(operands: Sequence[list[Option]]) -> list[Option]:
+    found = [Option(None, (), ())]
+    for options in operands:
+        found = _bounded([_both(left, right) for left in found for right in options])
+    return found
+
+
+def _both(left: Option, right: Option) -> Option:
+    conditions = [one for one in (left.condition, right.condition) if one is not None]
+    return Option(
+        _all(conditions),
+        tuple(dict.fromkeys((*left.literals, *right.literals))),
+        (*left.joins, *right.joins),
+    )
+
+
+def _bounded(options: list[Option]) -> list[Option]:
+    if len(options) > MAX_OPTIONS:
+        raise _TooMany
+    return options
+
+
+def _all(conditions: Sequence[Node]) -> Node | None:
+    if not conditions:
+        return None
+    flat: list[Node] = []
+    for one in conditions:
+        flat.extend(one.operands if isinstance(one, And) else (one,))
+    return flat[0] if len(flat) == 1 else And(flat)
+
+
+def _any(conditions: Sequence[Node]) -> Node | None:
+    if not conditions:
+        return None
+    return conditions[0] if len(conditions) == 1 else Or(conditions)
+
+
+def _upper(whole: Node) -> Node | None:
+    """A condition without calls that holds wherever the rule may be true; None: everywhere."""
+
+    def step(node: Node, operands: Sequence[Node | None]) -> Node | None:
+        if not operands:
+            return None if _asks(node) else node
+        known = [operand for operand in operands if operand is not None]
+        if isinstance(node, And):
+            return _all(known)
+        if isinstance(node, Or):
+            return _any(known) if len(known) == len(operands) else None
+        return None if is_costly(node) else node
+
+    return fold(push_negations(whole), step)
+
+
+def calls_of(tree: Node) -> tuple[Call, ...]:
+    """The calls of operators in a rule, up to the names of their variables."""
+    calls = (node for node in walk(tree) if isinstance(node, Call) and _asks(node))
+    return tuple(dict.fromkeys(canonical_call(call) for call in calls))
+
+
+def calls_in(literal: Node) -> tuple[Call, ...]:
+    """The calls of a literal, or of a join."""
+    if isinstance(literal, Not):
+        literal = literal.operands[0]
+    if isinstance(literal, Join):
+        return tuple(map(canonical_call, literal.calls))
+    assert isinstance(literal, Call)
+    return (literal,)
