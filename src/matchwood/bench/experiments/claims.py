@@ -150,8 +150,10 @@ class RunsOut:
         ours = list(over.get(self.label, ()))
         measured = lines.get(self.label, {})
         if not ours:
-            told = f"it did not, up to {shown(list(measured)[-1])}" if measured else ""
-            return Verdict(DIFFERS if measured else OPEN, told)
+            last = list(measured)[-1] if measured else None
+            if last is None or last < self.value:
+                return Verdict(OPEN, "")
+            return Verdict(DIFFERS, f"it did not, up to {shown(last)}")
         outcome = AGREES if ours[0] == self.value else PARTLY
         return Verdict(outcome, f"over its budget at {shown(ours[0])}")
 

@@ -205,7 +205,11 @@ def timed(
     rules: int,
     after: Callable[[], None] | None = None,
 ) -> Figures:
-    """Time matches, one event after the other, until all are timed or time is over."""
+    """Time matches, one event after the other, until all are timed or time is over.
+
+    Each is timed twice, and the shorter counts: a kernel that is loaded, or a collection of
+    garbage, is no part of a match.
+    """
     begun = time.thread_time()
     for event in islice(events, WARMING):
         match(event)
@@ -223,6 +227,10 @@ def timed(
             after()
         if now > end and len(taken) >= FEWEST:
             break
+    for number, event in enumerate(islice(events, len(taken))):
+        start = time.thread_time()
+        match(event)
+        taken[number] = min(taken[number], time.thread_time() - start)
     return {
         "match_ms": float(np.mean(taken) * 1e3),
         "match_p50_ms": float(np.median(taken) * 1e3),

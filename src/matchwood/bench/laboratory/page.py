@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from html import escape
 from typing import Any
 
-from matchwood.bench.experiments.claims import AGREES, DIFFERS, OPEN, PARTLY
+from matchwood.bench.experiments.claims import AGREES, DIFFERS, OPEN, PARTLY, shown
 from matchwood.bench.experiments.experiment import Experiment, Measure
 from matchwood.bench.laboratory.answers import BUILD, BYTES, TIME, Answers, Compared, answers
 from matchwood.bench.laboratory.plots import drawn, rows
@@ -22,8 +22,8 @@ STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 80rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.6rem; margin: 0; } h2 { margin: 2.5rem 0 .3rem; } h3 { margin: 1.5rem 0 .3rem; }
 p.about, p.note { margin: .2rem 0 1rem; opacity: .75; }
-.plots { display: flex; flex-wrap: wrap; gap: 1rem; } .plots > div { flex: 1 1 28rem; }
-svg { width: 100%; height: auto; max-width: 40rem; }
+.plot { display: flex; flex-wrap: wrap; gap: 1rem 2rem; align-items: center; }
+.plot > div { flex: 0 1 auto; min-width: 0; } svg { width: 34rem; max-width: 100%; height: auto; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; margin: .5rem 0 1rem; font-size: .9rem; }
 td, th { border-bottom: 1px solid var(--soft); padding: .15rem .8rem .15rem 0; text-align: left; }
@@ -140,12 +140,13 @@ def _saved(found: Answers) -> str:
 def _section(experiment: Experiment, scale: str, results: Results, counted: Counter[str]) -> str:
     labels = [contestant.label for contestant in experiment.contestants]
     over = results.over(experiment, scale)
-    plots, tables = [], []
+    plots = []
     for measure in experiment.measures:
         lines = results.lines(experiment, scale, measure)
         if lines:
-            plots.append(f"<div>{drawn(experiment, measure, lines, labels)}</div>")
-            tables.append(_figures(experiment, measure, scale, lines))
+            plot = drawn(experiment, measure, lines, labels)
+            figures = _figures(experiment, measure, scale, lines)
+            plots.append(f'<div class="plot"><div>{plot}</div><div>{figures}</div></div>')
     said = list(verdicts(experiment, scale, results))
     counted.update(outcome for _, _, outcome, _ in said)
     claims = _claims(said)
@@ -156,8 +157,7 @@ def _section(experiment: Experiment, scale: str, results: Results, counted: Coun
             f'<p class="about">{escape(experiment.paper)}; <code>{experiment.name}</code>, '
             f"{escape(_fixed(experiment, scale))}</p>",
             f'<p class="note">{escape(experiment.note)}</p>' if experiment.note else "",
-            f'<div class="plots">{"".join(plots)}</div>' if plots else "<p>not run yet</p>",
-            *tables,
+            *(plots or ["<p>not run yet</p>"]),
             f"<p>Over budget: {escape(outs)}.</p>" if outs else "",
             claims,
         ]
@@ -165,9 +165,9 @@ def _section(experiment: Experiment, scale: str, results: Results, counted: Coun
 
 
 def _fixed(experiment: Experiment, scale: str) -> str:
-    settings = experiment.settings[scale]
+    settings = {k: v for k, v in experiment.settings[scale].items() if k != experiment.varied}
     if experiment.varied != "workload":
-        return f"{experiment.workload} with {_listed(settings)}"
+        return " with ".join(filter(None, [experiment.workload, _listed(settings)]))
     given = (f"{v} with {_listed(settings[str(v)])}" for v in experiment.values[scale])
     return "; ".join(given)
 
@@ -182,15 +182,15 @@ def _listed(settings: Mapping[str, Any]) -> str:
 def _figures(experiment: Experiment, measure: Measure, scale: str, lines: Any) -> str:
     values = experiment.values[scale]
     reported = experiment.reported.get(measure.name, {})
-    theirs = sorted({value for line in reported.values() for value in line}, key=str)
+    theirs = list(dict.fromkeys(value for line in reported.values() for value in line))
     apart = bool(reported) and not set(theirs) & set(values)
-    head = [f"{measure.title}, {measure.unit}", *map(str, values)]
+    head = [f"{measure.title}, {measure.unit}", *map(shown, values)]
     body = []
     for label, cells in rows(lines, {} if apart else reported, values):
         body.append([label, *(_cell(*cell) for cell in cells)])
     table = _table(head, body)
     if apart:
-        head = ["the paper", *map(str, theirs)]
+        head = ["the paper", *map(shown, theirs)]
         body = [
             [label, *(_cell(None, line.get(v)) for v in theirs)] for label, line in reported.items()
         ]

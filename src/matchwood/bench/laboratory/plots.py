@@ -22,7 +22,9 @@ def drawn(experiment: Experiment, measure: Measure, lines: Lines, labels: Sequen
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
+    from matplotlib.ticker import FuncFormatter
 
+    plain = FuncFormatter(lambda value, _: _spelled(value))
     settings: Any = {"svg.fonttype": "none", "svg.hashsalt": experiment.name, "font.size": 9}
     with matplotlib.rc_context(settings):
         figure, axes = pyplot.subplots(figsize=SIZE, layout="constrained")
@@ -33,12 +35,20 @@ def drawn(experiment: Experiment, measure: Measure, lines: Lines, labels: Sequen
         axes.set_ylabel(f"{measure.title}, {measure.unit}")
         if any(value > 0 for line in lines.values() for value in line.values()):
             axes.set_yscale("log")
+            axes.yaxis.set_major_formatter(plain)
+            axes.yaxis.set_minor_formatter(plain)
+            axes.tick_params(axis="y", which="minor", labelsize=6)
         axes.grid(True, which="major", alpha=0.3)
         written = StringIO()
         figure.savefig(written, format="svg", metadata={"Date": None})
         pyplot.close(figure)
     svg = written.getvalue()
     return svg[svg.index("<svg") :]
+
+
+def _spelled(value: float) -> str:
+    """Of the ticks of a decade 1, 2 and 5 are enough."""
+    return f"{value:g}" if f"{value:e}"[0] in "125" else ""
 
 
 def _lines(axes: Any, experiment: Experiment, lines: Lines, labels: Sequence[str]) -> None:

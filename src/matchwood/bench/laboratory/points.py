@@ -20,11 +20,11 @@ class Budget:
     seconds: float
     gib: float
     events: int  # of a batch, and at most of single matches
-    matching_seconds: float  # after which no further event is timed
+    matching_seconds: float  # after which no further event is timed; all are timed twice
 
 
 BUDGETS = {
-    "small": Budget(seconds=20, gib=2, events=1000, matching_seconds=0.3),
+    "small": Budget(seconds=20, gib=2, events=1000, matching_seconds=0.2),
     "paper": Budget(seconds=900, gib=12, events=1000, matching_seconds=20),
 }
 
