@@ -67,8 +67,8 @@ def run_experiments(
     """Run experiments: those of their points that have no result yet."""
     from matchwood.bench.laboratory.points import BUDGETS
     from matchwood.bench.laboratory.results import Results
-    from matchwood.bench.laboratory.running import WRONG, run
-    from matchwood.bench.laboratory.worker import FAILED
+    from matchwood.bench.laboratory.running import run
+    from matchwood.bench.laboratory.worker import FAILED, WRONG
 
     chosen = choose(names or [], scale)
     usual = BUDGETS[scale]

@@ -3,7 +3,7 @@
 import pytest
 
 from matchwood.bench.laboratory import measuring
-from matchwood.bench.laboratory.measuring import Bench, Wrong, check, digest, made
+from matchwood.bench.laboratory.measuring import Bench, Wrong, check, digest, made, truths
 from matchwood.bench.laboratory.points import Budget, Point
 
 BUDGET = Budget(seconds=10, gib=1, events=40, matching_seconds=0.05)
@@ -42,11 +42,14 @@ def test_rules_in_another_order_are_the_same_rules():
 
 
 def test_answers_are_checked():
-    rules, events = {1: "a = 1", 2: "a = 2"}, [{"a": 1}]
-    check(rules, events, [[1]])
+    expected = truths({1: "a = 1", 2: "a = 2"}, [{"a": 1}])
+    assert expected == [{1: True, 2: False}]
+    check(expected, [[1]])
     for wrong in ([], [1, 2], [2]):
-        with pytest.raises(Wrong, match="is wrong about"):
-            check(rules, events, [wrong])
+        with pytest.raises(Wrong, match="of event 0, and that was not found"):
+            check(expected, [wrong])
+    with pytest.raises(Wrong, match="event 0 has a rule twice"):
+        check(expected, [[1, 1]])
 
 
 def test_digests_do_not_depend_on_order():

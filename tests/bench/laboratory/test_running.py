@@ -65,7 +65,6 @@ def test_records_say_where_and_how(asked, tmp_path):
     record = json.loads(results.path.read_text().splitlines()[0])
     assert record["point"]["algorithm"] == "engine"
     assert record["match_ms"] == 1.235
-    assert record["held"] is True
     assert record["seed"] == 1
     assert {"processor", "cores", "python", "numba", "numpy"} <= record["machine"].keys()
     assert told[0][:2] == (1, 28)

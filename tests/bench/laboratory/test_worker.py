@@ -23,9 +23,9 @@ def test_a_point_over_its_budget_ends_the_process_and_no_more():
         assert "TypeError" in unknown["reason"]
         over = worker.measure(large, replace(BUDGET, gib=0.01))
         assert over == {"status": OVER, "reason": "more than 0.01 GiB"}
-        assert worker.measure(large, replace(BUDGET, seconds=0.06)) == {
+        assert worker.measure(large, replace(BUDGET, seconds=0.03)) == {
             "status": LATE,
-            "reason": "more than 0.06 s",
+            "reason": "more than 0.03 s",
         }
         again = worker.measure(POINT, BUDGET)
         assert again["answers"] == first["answers"]

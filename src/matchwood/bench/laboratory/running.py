@@ -9,10 +9,10 @@ from typing import Any
 from matchwood.bench.experiments.experiment import Experiment
 from matchwood.bench.laboratory.points import Budget, Point, Step, plan
 from matchwood.bench.laboratory.results import Results
-from matchwood.bench.laboratory.worker import LATE, MEASURED, OVER, Worker
+from matchwood.bench.laboratory.worker import LATE, MEASURED, OVER, WRONG, Worker
 from matchwood.papers.registry import ALGORITHMS
 
-WRONG, MISSING = "wrong", "missing"
+MISSING = "missing"
 Told = Callable[[int, int, Point, dict[str, Any] | None], None]
 
 
@@ -57,15 +57,11 @@ def _bound(step: Step, results: Results) -> dict[str, Any] | None:
 
 
 def held(made: Point, figures: dict[str, Any], results: Results) -> dict[str, Any]:
-    """The answers must be the engine's, which were held to `evaluate`."""
+    """The answers must be the engine's, all of them; some were held to `evaluate` already."""
     engine = results.get(Point(made.workload, made.settings, "engine", {}))
     if figures["status"] != MEASURED:
         return figures
-    if made.algorithm == "engine":
-        return {**figures, "held": True}
-    if engine is None or engine["status"] != MEASURED:
-        return {**figures, "held": False}
-    if engine["answers"] == figures["answers"]:
-        return {**figures, "held": True}
+    if engine is None or engine["status"] != MEASURED or engine["answers"] == figures["answers"]:
+        return figures
     reason = f"{made.said()} does not find what the engine finds"
     return {"status": WRONG, "reason": reason, "versions": figures.get("versions")}

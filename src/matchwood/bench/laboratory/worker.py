@@ -20,13 +20,15 @@ from select import select
 from typing import Any
 
 from matchwood.bench.laboratory.points import Budget, Point
+from matchwood.bench.processes import status
 
-MEASURED, OVER, LATE, FAILED, REFUSED = (
+MEASURED, OVER, LATE, FAILED, REFUSED, WRONG = (
     "measured",
     "over budget",
     "out of time",
     "failed",
     "unsupported",
+    "wrong",
 )
 LOOK = 0.05  # seconds between looks at the memory of the process
 # A workload is made, and kernels are compiled, before a point is: not counted against it.
@@ -53,7 +55,7 @@ class Worker:
         process.stdin.write(json.dumps({"point": asdict(point), "budget": asdict(budget)}) + "\n")
         process.stdin.flush()
         limit: float = STARTING
-        started, most = time.monotonic(), budget.gib * 2**30
+        started, most = processor_time(process.pid), budget.gib * 2**30
         before: int | None = None
         while True:
             ready, _, _ = select([process.stdout], [], [], LOOK)
@@ -66,11 +68,12 @@ class Worker:
                 told = json.loads(line)
                 if told != "begun":
                     return dict(told)
-                before, limit, started = resident(process.pid), budget.seconds, time.monotonic()
+                before, limit = resident(process.pid), budget.seconds
+                started = processor_time(process.pid)
             held = resident(process.pid)
             if held - (before or 0) > most:
                 return self._given_up(OVER, f"more than {budget.gib:g} GiB")
-            if time.monotonic() - started > limit:
+            if processor_time(process.pid) - started > limit:
                 return self._given_up(LATE, f"more than {limit:g} s")
 
     def _start(self) -> subprocess.Popen[str]:
@@ -99,6 +102,14 @@ class Worker:
             self._process = None
 
 
+def processor_time(process: int) -> float:
+    """Seconds that a process has run; those of the clock where that is not told."""
+    _, numbers = status(process)
+    if not numbers:
+        return time.monotonic()
+    return sum(map(int, numbers[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
 def resident(process: int) -> int:
     """Bytes of memory that a process has; 0 where that is not told."""
     try:
@@ -110,7 +121,7 @@ def resident(process: int) -> int:
 
 def main() -> None:
     """Measure point after point, as they are asked for."""
-    from matchwood.bench.laboratory.measuring import Bench
+    from matchwood.bench.laboratory.measuring import Bench, Wrong
     from matchwood.papers.protocol import OverBudget, Unsupported
 
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -123,6 +134,8 @@ def main() -> None:
             figures = {"status": MEASURED, **bench.measure(point, budget)}
         except (OverBudget, MemoryError) as error:
             figures = {"status": OVER, "reason": str(error)}
+        except Wrong as error:
+            figures = {"status": WRONG, "reason": str(error)}
         except Unsupported as error:
             figures = {"status": REFUSED, "reason": str(error)}
         except Exception as error:
