@@ -16,6 +16,7 @@ from service.serving import Served, served, settings_in
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("page")]
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "chromium.sh"
+expect.set_options(timeout=15_000)  # the machine may be busy with other tests
 SIZES = {"desk": (1200, 900), "phone": (360, 740)}
 # Relative luminance as WCAG has it, and the contrast of an element's text with what is behind it.
 CONTRAST = """element => {
@@ -132,6 +133,21 @@ def test_streams_that_end_are_resumed_and_nothing_comes_twice(page: Page, servic
     assert texts == [f'{{"resumed":{number}}}' for number in (3, 2, 1, 0)]
 
 
+def test_many_subscriptions_leave_connections_for_the_rest(page: Page, service: Served) -> None:
+    """A browser has six connections to a host; a stream each would use them up."""
+    for number in range(8):
+        subscribe(page, f"several >= {number}")
+    expect(page.locator("#watched li")).to_have_count(8)
+    service.publish({"several": 9})
+    expect(page.locator("#matches > li")).to_have_count(8)
+    page.click("#watched li:nth-child(8) button")  # another one has the stream now
+    expect(page.locator("#watched li")).to_have_count(7)
+    service.publish({"several": 6})
+    expect(page.locator("#matches > li")).to_have_count(15)
+    page.fill("#rule", "still =")
+    expect(page.locator("#rule-verdict")).to_contain_text("expected")
+
+
 def test_what_is_watched_outlives_a_reload_until_it_is_cancelled(
     page: Page, service: Served
 ) -> None:
@@ -146,7 +162,8 @@ def test_what_is_watched_outlives_a_reload_until_it_is_cancelled(
     page.click("#pause")
     expect(page.locator("#matches > li")).to_have_count(2)
     before = service.http.get("/status").json()["subscriptions"]
-    page.click("#watched button")
+    with page.expect_response(lambda answer: answer.request.method == "DELETE"):
+        page.click("#watched button")
     expect(page.locator("#watched li")).to_have_count(0)
     assert service.http.get("/status").json()["subscriptions"] == before - 1
     page.click("#clear")

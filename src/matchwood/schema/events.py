@@ -40,11 +40,11 @@ class Violation:
 def violations(schema: Schema, event: Event) -> Iterator[Violation]:
     """Everything about an event that breaks a rule; where its types are unknown, only that."""
     if schema.types:
-        wrong = list(_types(schema, event))
-        if wrong:
-            yield from wrong
+        named = _named(event, schema.event_type)
+        if not named or any(one not in schema.types for one in named):
+            yield from _wrong_types(schema, named)
             return
-        view = schema.view(*_named(event, schema.event_type))
+        view = schema.view(*named)
     else:
         view = schema.anything
     for name in view.mandatory:
@@ -60,10 +60,9 @@ def violations(schema: Schema, event: Event) -> Iterator[Violation]:
             yield Violation("R3", name, f"no such attribute {_in(view)}{nearest(name, view.uses)}")
 
 
-def _types(schema: Schema, event: Event) -> Iterator[Violation]:
+def _wrong_types(schema: Schema, named: tuple[str, ...]) -> Iterator[Violation]:
     """R1: one known type or more."""
     name = schema.event_type
-    named = _named(event, name)
     if not named:
         yield Violation("R1", name, f"it names one type or more of {', '.join(schema.types)}")
     for one in named:
@@ -72,10 +71,11 @@ def _types(schema: Schema, event: Event) -> Iterator[Violation]:
             yield Violation("R1", name, f"the schema has no event type {one!r}{near}")
 
 
-def _named(event: Event, name: str) -> list[str]:
+def _named(event: Event, name: str) -> tuple[str, ...]:
     seen = event[name]
-    values = (seen,) if isinstance(seen, Value) else seen
-    return sorted({str(value.value) for value in values if value != NULL})
+    if isinstance(seen, Value):
+        return () if seen == NULL else (str(seen.value),)
+    return tuple(sorted({str(value.value) for value in seen if value != NULL}))
 
 
 def _values(
@@ -83,12 +83,15 @@ def _values(
 ) -> Iterator[Violation]:
     """R2: values of the domain, and one at most where the attribute is unique."""
     seen = event[name]
-    values = (seen,) if isinstance(seen, Value) else seen
-    if isinstance(seen, Value) and seen == NULL:
-        return
-    if not use.multiple and len(set(values)) != 1:
-        yield Violation("R2", name, f"it has one value {_in(view)}, found {len(set(values))}")
-        return
+    if isinstance(seen, Value):
+        if seen == NULL:
+            return
+        values: tuple[Value, ...] = (seen,)
+    else:
+        values = seen
+        if not use.multiple and len(set(values)) != 1:
+            yield Violation("R2", name, f"it has one value {_in(view)}, found {len(set(values))}")
+            return
     if use.mandatory and not values:
         yield Violation("R2", name, f"it is mandatory {_in(view)}, and its list is empty")
     for value in values:

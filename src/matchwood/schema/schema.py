@@ -153,8 +153,9 @@ class Schema:
 
     def view(self, *types: str, without: Iterable[str] = ()) -> View:
         """What events have that are of all these types, without some optional attributes."""
-        key = tuple(sorted(set(types)))
-        view = self._views.get(key)
+        view = self._views.get(types)  # as events name them: sorted, each once
+        key = types if view is not None else tuple(sorted(set(types)))
+        view = view or self._views.get(key)
         if view is None:
             for name in key:
                 if name not in self.types:

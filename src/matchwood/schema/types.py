@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 
 @dataclass(frozen=True)
@@ -30,12 +31,12 @@ class View:
     types: tuple[str, ...]
     uses: Mapping[str, Use]
 
-    @property
+    @cached_property
     def mandatory(self) -> frozenset[str]:
         """The attributes that an event must have."""
         return frozenset(name for name, use in self.uses.items() if use.mandatory)
 
-    @property
+    @cached_property
     def unique(self) -> frozenset[str]:
         """The attributes with one value at most."""
         return frozenset(name for name, use in self.uses.items() if not use.multiple)

@@ -5,7 +5,7 @@ import { byId, element } from "./elements.js";
 import { drawn, explained } from "./explanation.js";
 
 const KEPT = 200; // matches on the page
-const watched = new Map(); // id → { subscription, stop, state }
+const watched = new Map(); // id → { subscription, last, state, streamed, control }
 const held = []; // what arrived while the list was paused
 let paused = false;
 
@@ -31,22 +31,44 @@ export function startLive() {
   JSON.parse(sessionStorage.getItem("subscriptions") || "[]").forEach(follow);
 }
 
+// A browser keeps six connections to a host, for all of its tabs: the subscription that was made
+// last has a stream, the others are polled.
 export function follow(subscription) {
   if (watched.has(subscription.id)) return;
-  const control = new AbortController();
-  const entry = { subscription, state: "waiting", stop: () => control.abort() };
+  const entry = { subscription, last: null, state: "waiting", streamed: false, control: null };
   watched.set(subscription.id, entry);
   remember();
+  share();
   list();
+}
+
+function share() {
+  const newest = [...watched.keys()].at(-1);
+  for (const [id, entry] of watched) {
+    if (entry.control && entry.streamed === (id === newest)) continue;
+    entry.control?.abort();
+    entry.streamed = id === newest;
+    begin(entry);
+  }
+}
+
+function begin(entry) {
+  const { subscription } = entry;
+  const control = (entry.control = new AbortController());
   watch(subscription, {
+    streamed: entry.streamed,
+    last: entry.last,
     signal: control.signal,
     onMatch: (match) => {
+      if (entry.last !== null && match.id <= entry.last) return;
+      entry.last = match.id;
       if (paused) held.push([subscription, match]);
       else show(subscription, match);
       held.splice(0, held.length - KEPT);
       tell();
     },
     onState: (state) => {
+      if (control.signal.aborted) return;
       entry.state = state;
       if (state === "gone") forget(subscription.id);
       tell();
@@ -55,9 +77,10 @@ export function follow(subscription) {
 }
 
 function forget(id) {
-  watched.get(id)?.stop();
+  watched.get(id)?.control.abort();
   watched.delete(id);
   remember();
+  share();
   list();
 }
 

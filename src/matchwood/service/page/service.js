@@ -46,24 +46,26 @@ export async function answer(method, path, options) {
 
 const waiting = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
 
-// Every match of a subscription, for as long as `signal` allows. A stream that breaks off is
-// resumed after the last match; EventSource would do that too, but cannot show a ticket.
-export async function watch({ id, ticket }, { onMatch, onState, signal }) {
-  let last = null;
-  let pause = 500;
+const RETRY = 500; // milliseconds, doubled with every failure
+const LONGEST = 15000;
+const POLL = 2000; // milliseconds between polls
+
+// Every match of a subscription after `last`, for as long as `signal` allows: as a stream, or by
+// polling, which holds no connection. What breaks off is resumed after the last match; EventSource
+// would do that too, but cannot show a ticket.
+export async function watch(subscription, { streamed, last, onMatch, onState, signal }) {
+  let pause = RETRY;
+  const take = (match) => {
+    last = match.id;
+    onMatch(match);
+  };
   while (!signal.aborted) {
     try {
-      const headers = last === null ? {} : { "Last-Event-ID": String(last) };
-      const path = `subscriptions/${encodeURIComponent(id)}/stream`;
-      const response = await ask("GET", path, { secret: ticket, signal, headers });
-      onState("open");
-      for await (const message of messages(response.body)) {
-        pause = 500;
-        if (message.event === "match") {
-          const match = JSON.parse(message.data);
-          last = match.id;
-          onMatch(match);
-        }
+      const work = streamed ? follow : poll;
+      if (await work(subscription, last, { take, onState, signal })) pause = RETRY;
+      if (!streamed) {
+        await waiting(POLL);
+        continue;
       }
     } catch (error) {
       if (signal.aborted) return;
@@ -72,10 +74,33 @@ export async function watch({ id, ticket }, { onMatch, onState, signal }) {
         return;
       }
     }
+    if (signal.aborted) return;
     onState("waiting");
     await waiting(pause * (0.5 + Math.random() / 2));
-    pause = Math.min(pause * 2, 15000);
+    pause = Math.min(pause * 2, LONGEST);
   }
+}
+
+const pathOf = (id) => `subscriptions/${encodeURIComponent(id)}`;
+
+async function follow({ id, ticket }, last, { take, onState, signal }) {
+  const headers = last === null ? {} : { "Last-Event-ID": String(last) };
+  const response = await ask("GET", `${pathOf(id)}/stream`, { secret: ticket, signal, headers });
+  onState("open");
+  let lived = false;
+  for await (const message of messages(response.body)) {
+    lived = true;
+    if (message.event === "match") take(JSON.parse(message.data));
+  }
+  return lived;
+}
+
+async function poll({ id, ticket }, last, { take, onState, signal }) {
+  const params = last === null ? {} : { ack: last };
+  const found = await answer("GET", `${pathOf(id)}/events`, { secret: ticket, signal, params });
+  onState("open");
+  found.events.forEach(take);
+  return true;
 }
 
 async function* messages(body) {
