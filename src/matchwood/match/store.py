@@ -93,7 +93,7 @@ class Store:
             self.compact()  # it may be a rule that is gone
             self._check_asked(schema)
         with self._lock:
-            self.schema = schema
+            self.schema = self.decider.schema = schema
             snapshot = self._snapshot
             parts = tuple(part.asking(self._context()) for part in snapshot.parts)
             self._snapshot = Snapshot(parts, snapshot.pending)
