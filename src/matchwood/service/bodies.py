@@ -1,10 +1,10 @@
-"""Bodies of requests: read within a limit, and events out of JSON, JSON lines and Arrow streams."""
+"""Bodies of requests: events out of JSON, JSON lines and Arrow streams."""
 
 from __future__ import annotations
 
 import base64
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple, NoReturn
 
 from fastapi import Request
@@ -30,33 +30,6 @@ class Given(NamedTuple):
 def kind_of(request: Request) -> str:
     """The media type of a body, without parameters; JSON where it is not told."""
     return request.headers.get("content-type", JSON).partition(";")[0].strip().lower() or JSON
-
-
-async def read_body(request: Request, limit: int) -> bytes:
-    """A body, if it is within the limit; no more than that is ever held."""
-    parts = []
-    size = 0
-    async for part in limited(request, limit):
-        parts.append(part)
-        size += len(part)
-    return b"".join(parts)
-
-
-async def limited(request: Request, limit: int) -> AsyncIterator[bytes]:
-    """The parts of a body until it is over the limit."""
-    told = request.headers.get("content-length", "")
-    if told.isdecimal() and int(told) > limit:
-        _too_large(limit)
-    size = 0
-    async for part in request.stream():
-        size += len(part)
-        if size > limit:
-            _too_large(limit)
-        yield part
-
-
-def _too_large(limit: int) -> NoReturn:
-    raise Problem("body-too-large", f"a body has at most {limit:,} bytes", limit=limit)
 
 
 def loads(text: str | bytes) -> Any:

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import StreamingResponse
 from pydantic import ValidationError
 
-from matchwood.service.bodies import LINES, kind_of, limited, loads
+from matchwood.service.bodies import LINES, kind_of, loads
 from matchwood.service.forms import SubscriptionIn
 from matchwood.service.problems import Problem
 from matchwood.service.requests import Ready, Subscriber, problems
@@ -102,7 +102,7 @@ async def _lines(request: Request, service: Service) -> AsyncIterator[bytes]:
     """The lines of a body, as it comes; one that is too long is cut, and so refused later."""
     most = service.settings.limits.rule_bytes + 10_000
     rest = b""
-    async for part in limited(request, service.settings.limits.upload_bytes):
+    async for part in request.stream():
         *whole, rest = (rest + part).split(b"\n")
         for line in whole:
             yield line[: most + 1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request
 
-from matchwood.service.bodies import ARROW, JSON, LINES, kind_of, read_body
+from matchwood.service.bodies import ARROW, JSON, LINES, kind_of
 from matchwood.service.forms import Accepted, AcceptedBatch
 from matchwood.service.requests import Publisher, Ready, problems
 
@@ -33,7 +33,7 @@ async def publish(request: Request, service: Ready, caller: Publisher) -> Accept
     """Publish an event (a JSON object) or a batch (a JSON list, JSON lines, an Arrow stream), all
     or none of it. Once this is answered, each is delivered to all that it matched.
     """
-    body = await read_body(request, service.settings.limits.body_bytes)
+    body = await request.body()
     results, single = await service.acceptance.publish(kind_of(request), body, caller.name)
     accepted = [Accepted(id=one.id, matched=one.matched) for one in results]
     return accepted[0] if single else AcceptedBatch(results=accepted)

@@ -17,6 +17,7 @@ from matchwood.service.service import Service
 from matchwood.service.settings import is_loopback
 
 log = logging.getLogger("matchwood.service")
+UPLOADS = {("PUT", "/rules"), ("POST", "/subscriptions/bulk")}
 QUIET = {"/healthz", "/readyz", "/metrics"}  # asked for all the time: not logged if all is well
 
 
@@ -45,14 +46,21 @@ class Around:
             await send(message)
 
         try:
-            refused = self._refused(headers)
+            limit = self._limit(scope)
+            refused = self._refused(headers) or _too_large(headers, limit)
             if refused is not None:
                 await answer(refused)(scope, receive, noted)
             else:
-                await self._app(scope, receive, noted)
+                await self._app(scope, _limited(receive, limit), noted)
         finally:
             self._note(scope, status, time.perf_counter() - started)
             request_id.reset(token)
+
+    def _limit(self, scope: Scope) -> int:
+        """The bytes that a body may have."""
+        limits = self._service.settings.limits
+        upload = (scope["method"], scope["path"]) in UPLOADS
+        return limits.upload_bytes if upload else limits.body_bytes
 
     def _refused(self, headers: Headers) -> Problem | None:
         """A page of another site that makes a browser call; a name that was made to lead here."""
@@ -83,6 +91,29 @@ class Around:
         extra |= {"status": status, "ms": round(seconds * 1e3, 2)}
         client = scope.get("client")
         log.info("request", extra={**extra, "client": client[0] if client else None})
+
+
+def _too_large(headers: Headers, limit: int) -> Problem | None:
+    """A body whose length is told, and is over the limit."""
+    told = headers.get("content-length", "")
+    if not told.isdecimal() or int(told) <= limit:
+        return None
+    return Problem("body-too-large", f"a body has at most {limit:,} bytes", limit=limit)
+
+
+def _limited(receive: Receive, limit: int) -> Receive:
+    """What comes of a body, until it is over the limit."""
+    size = 0
+
+    async def counted() -> Message:
+        nonlocal size
+        message = await receive()
+        size += len(message.get("body", b""))
+        if size > limit:
+            raise Problem("body-too-large", f"a body has at most {limit:,} bytes", limit=limit)
+        return message
+
+    return counted
 
 
 def _id_of(given: str | None) -> str:

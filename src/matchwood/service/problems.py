@@ -131,6 +131,8 @@ async def on_invalid(request: Request, error: Exception) -> JSONResponse:
 async def on_http(request: Request, error: Exception) -> JSONResponse:
     """What Starlette answers by itself: no such path, no such method."""
     assert isinstance(error, HTTPException)
+    if isinstance(error.__cause__, Problem):  # the body that it tried to read was too large
+        return answer(error.__cause__)
     status = HTTPStatus(error.status_code)
     body: Mapping[str, Any] = {
         "type": "about:blank",

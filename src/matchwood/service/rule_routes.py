@@ -12,7 +12,7 @@ from matchwood.language.explanation import explain
 from matchwood.language.text import parse
 from matchwood.language.tree import attributes_in
 from matchwood.match.parts import Details, check_calls
-from matchwood.service.bodies import JSON, LINES, check_count, checked, kind_of, loads, read_body
+from matchwood.service.bodies import JSON, LINES, check_count, checked, kind_of, loads
 from matchwood.service.forms import (
     CheckIn,
     CheckOut,
@@ -83,7 +83,7 @@ async def replace_rules(
     told.
     """
     expected = expected_version(request)
-    body = await read_body(request, service.settings.limits.upload_bytes)
+    body = await request.body()
     given = await service.read(_uploaded, service, kind_of(request), body)
     previous = service.rules.version
     version, diff = await service.rules.replace(given, expected, dry_run)

@@ -32,8 +32,10 @@ def serve(settings: Settings) -> bool:
         problems.append(True)
         server.should_exit = True
 
+    app = create_app(settings, failed)
+    app.state.service.open()  # what is wrong with the settings is said before anything listens
     config = uvicorn.Config(
-        create_app(settings, failed),
+        app,
         host=settings.host,
         port=settings.port,
         log_config=None,

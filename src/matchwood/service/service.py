@@ -70,6 +70,7 @@ class Service:
         self.threads = ThreadPoolExecutor(max(2, settings.threads), "work")
         self.readers = ThreadPoolExecutor(4, "read")
         self._held = ExitStack()
+        self._opened = False
         self._watchers: dict[int, set[asyncio.Event]] = defaultdict(set)
         self._acknowledged: dict[int, int] = {}
         self._beside: list[asyncio.Task[None]] = []
@@ -79,6 +80,9 @@ class Service:
 
     def open(self) -> None:
         """Take hold of the database and bring its tables up to date."""
+        if self._opened:
+            return
+        self._opened = True
         self.engine = open_engine(self.settings)
         self._held.callback(self.engine.dispose)
         self._held.enter_context(sole_use(self.engine, self.settings))

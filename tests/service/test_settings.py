@@ -1,0 +1,58 @@
+"""Settings come from a file and from the environment, and mistakes in them are named."""
+
+import re
+
+import pytest
+
+from matchwood.service.settings import Settings, SettingsError
+
+
+def test_the_environment_goes_before_the_file(tmp_path) -> None:
+    file = tmp_path / "service.toml"
+    file.write_text('port = 9000\nhost = "::1"\n[limits]\nstreams = 3\nbatch_events = 4\n')
+    environment = {
+        "MATCHWOOD_PORT": "9001",
+        "MATCHWOOD_LIMITS_STREAMS": "5",
+        "MATCHWOOD_WEBHOOKS_PRIVATE_ADDRESSES": "true",
+        "MATCHWOOD_DATA": "elsewhere",
+    }
+    found = Settings.load(file, environment)
+    assert (found.port, found.host, str(found.data)) == (9001, "::1", "elsewhere")
+    assert (found.limits.streams, found.limits.batch_events) == (5, 4)
+    assert found.webhooks.private_addresses is True
+    assert found.url == "sqlite:///elsewhere/matchwood.db"
+    assert found.changed(port=None, host="localhost").port == 9001
+
+
+@pytest.mark.parametrize(
+    ("given", "environment", "said"),
+    [
+        ({"prot": 1}, {}, "there is no setting prot, did you mean 'port'?"),
+        ({"limits": {"stream": 1}}, {}, "there is no setting limits.stream"),
+        ({"limits": 3}, {}, "limits is a table"),
+        ({"port": "80"}, {}, "port is a int, found '80'"),
+        ({"port": True}, {}, "port is a int, found True"),
+        ({"validity": -1}, {}, "validity is 0 or more"),
+        ({"validity": float("nan")}, {}, "validity is 0 or more"),
+        ({"synchronous": "off"}, {}, "synchronous is full or normal"),
+        ({"webhooks": {"private_addresses": 1}}, {}, "private_addresses is a bool"),
+        ({}, {"MATCHWOOD_PORT": "x"}, "MATCHWOOD_PORT is a number, found 'x'"),
+        ({}, {"MATCHWOOD_WEBHOOKS_PRIVATE_ADDRESSES": "maybe"}, "is true or false"),
+        ({"keys": [{"name": "a"}]}, {}, "a key has name, role and sha256"),
+        ({"keys": [{"name": "a", "role": "x", "sha256": "0" * 64}]}, {}, "the role of key 'a'"),
+        ({"keys": [{"name": "a", "role": "admin", "sha256": "secret"}]}, {}, "is 64 digits"),
+        ({"keys": [{"name": "a", "role": "admin", "sha256": "0" * 64}] * 2}, {}, "the same name"),
+    ],
+)
+def test_mistakes_are_named(given, environment, said: str) -> None:
+    with pytest.raises(SettingsError, match=re.escape(said)):
+        Settings.read(given, environment)
+
+
+def test_files_that_cannot_be_read_are_named(tmp_path) -> None:
+    with pytest.raises(SettingsError, match="cannot be read"):
+        Settings.load(tmp_path / "none.toml")
+    bad = tmp_path / "bad.toml"
+    bad.write_text("port = ")
+    with pytest.raises(SettingsError, match="is not TOML"):
+        Settings.load(bad)
