@@ -98,17 +98,19 @@ class _Cache(FunctionCache):
             return None
 
 
-def compiled(function: Callable[..., Any]) -> Any:
-    """Compile a kernel that releases the GIL; keep it on disk where that is possible."""
-    return _kernel(function, (), {"nogil": True})
+def compiled(function: Callable[..., Any], over: Sequence[str] = ()) -> Any:
+    """Compile a kernel that releases the GIL; keep it on disk where that is possible.
+
+    `over` names the modules of other kernels that it calls.
+    """
+    return _kernel(function, over, {"nogil": True})
 
 
 def lean(function: Callable[..., Any], over: Sequence[str] = (), nogil: bool = True) -> Any:
     """Compile a kernel that makes no array, as `compiled` does, but without reference counts.
 
     Taking an array out of a named tuple counts up and down, atomically, and where branches follow
-    Numba does not see that the counts cancel: a sweep took five times as long. `over` names the
-    modules of other kernels that it calls.
+    Numba does not see that the counts cancel: a sweep took five times as long.
     """
     return _kernel(function, over, {"nogil": nogil, "_nrt": False})
 

@@ -16,7 +16,18 @@ from matchwood.papers.registry import ALGORITHMS
 from matchwood.workloads.abe_gen import AbeGen
 
 # Switches beyond an algorithm's own choice, by its name
-SWITCHES: dict[str, list[dict[str, object]]] = {"interval": [{"walk": True}]}
+SWITCHES: dict[str, list[dict[str, object]]] = {
+    "a-tree": [
+        {"sharing": False},
+        {"reorganize": False, "self_adjust": False},
+        {"self_adjust": False, "on_demand": False},
+        {"zero_suppression": False},
+        {"zero_suppression": False, "binary": True},
+        {"access": "estimated"},
+        {"binary": True},
+    ],
+    "interval": [{"walk": True}],
+}
 CASES = [
     pytest.param(name, switches, id="-".join([name, *(f"{k}={v}" for k, v in switches.items())]))
     for name in ALGORITHMS

@@ -19,6 +19,7 @@ from matchwood.index.build import gather
 from matchwood.index.program import Programs
 from matchwood.index.segment import atom_rows
 from matchwood.index.stabbing import stabbing_trees
+from matchwood.index.statistics import PRESENT, probabilities
 from matchwood.language.evaluation import evaluate
 from matchwood.language.events import Event
 from matchwood.language.text import parse
@@ -77,6 +78,14 @@ class Predicates:
         if len(self._atoms) - self._sealed > max(_FEW, self._sealed // 8):
             self._seal()
         return words
+
+    def chances(self) -> NDArray[np.float32]:
+        """How likely each literal is to be true, where nothing is known of events."""
+        chance = np.full(2 * len(self._atoms), PRESENT, np.float32)
+        known = probabilities(self._arrays, self._atoms.slots, None)
+        for negated in (0, 1):
+            chance[2 * self._stable + negated] = known[negated::2]
+        return chance
 
     def _note(self, tree: Node, before: int) -> None:
         """Keep the predicates behind new atoms, in positive form."""

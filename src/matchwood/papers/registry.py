@@ -15,6 +15,7 @@ _CLASSES = {
     "interval": "interval.IntervalId",
     "dnf": "dnf.Dnf",
     "scan-conjunctions": "scan_conjunctions.ScanConjunctions",
+    "a-tree": "atree.ATree",
 }
 
 
