@@ -10,6 +10,7 @@ from matchwood.papers.protocol import Algorithm
 _CLASSES = {
     "scan": "scan.Scan",
     "bop": "bop.BoP",
+    "bdd": "bdd.Bdd",
     "translation": "translation.Translation",
     "dewey": "dewey.DeweyId",
     "interval": "interval.IntervalId",
