@@ -1,6 +1,7 @@
 """The examples run, show what they say they show, and keep nobody waiting."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -42,6 +43,17 @@ def test_ad_exchange() -> None:
     assert "Male, NFL, Finance, 4       → nobody\n" in done.stdout
     assert "the first is for running shoes alone.\n" in done.stdout
     assert done.stdout.count("6,288 eligible campaigns") == 3
+
+
+def test_cameras() -> None:
+    done = example("cameras.py")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count(" frames: ") == 5
+    assert "  mob in the Bronx ?n = 125\n" in done.stdout
+    saved = re.search(r"([\d,]+) calls if .* by itself, ([\d,]+) together", done.stdout)
+    assert saved is not None
+    apart, together = (int(number.replace(",", "")) for number in saved.groups())
+    assert together < 0.75 * apart
 
 
 @pytest.mark.spark

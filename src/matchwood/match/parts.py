@@ -292,6 +292,9 @@ def check_calls(
             schema.is_a(attribute, str(node.arguments[1]), str(node.arguments[1]))
         elif node.name not in BUILT_IN:
             check_operator(node.name, operators)
+            check = getattr(operators[node.name], "check", None)
+            if check is not None:
+                check(node)
 
 
 def check_operator(name: str, operators: Mapping[str, Operator]) -> None:

@@ -30,8 +30,8 @@ from matchwood.match.parts import (
     Snapshot,
     check_calls,
 )
-from matchwood.operators import Operators
 from matchwood.operators.deciding import Decider
+from matchwood.operators.places import available
 
 Id = str | int
 Longs = NDArray[np.int64]
@@ -60,7 +60,7 @@ class Store:
         self._next = 1
         self._merging: threading.Thread | None = None
         self.statistics = statistics
-        self.operators = Operators.of(operators)
+        self.operators = available(operators)
         self.schema = schema
         self.decider = Decider(self.operators, schema)
 

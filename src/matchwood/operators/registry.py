@@ -52,6 +52,7 @@ class Operator:
         binds: Sequence[str] = (),
         columns: Function | None = None,
         takes_event: bool = True,
+        check: Callable[[Call], None] | None = None,
     ) -> None:
         if not is_name(name) or name.lower() in KEYWORDS:
             raise ValueError(f"an operator's name is letters, digits and _, found {name!r}")
@@ -65,6 +66,7 @@ class Operator:
         self.cost = cost
         self.timeout = timeout
         self.binds = (binds,) if isinstance(binds, str) else tuple(binds)
+        self.check = check  # refuses, with a RuleError, calls that could never be answered
         self._takes_event = takes_event
         self._takes_variables = function is not None and _has_variables(function)
         self.asynchronous = inspect.iscoroutinefunction(function)

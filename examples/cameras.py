@@ -1,0 +1,157 @@
+"""City cameras: five subscriptions over images whose recognisers cost, and the calls saved.
+
+    python examples/cameras.py
+
+Cameras on drones publish an image with its place. What subscribers ask of it takes image
+recognition and look-ups of places, here simulated: the scenario of Liu et al., *Scalable Event
+Matching for Overlapping Subscriptions in Pub/Sub Systems* (DEBS 2007), §2.1.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from typing import Any
+
+from matchwood import Matcher, operator, parse
+from matchwood.language.evaluation import asking, truth_of
+from matchwood.language.events import Event
+from matchwood.language.variables import joined
+from matchwood.operators import Operators
+from matchwood.operators.places import distance
+
+FRAMES = 500
+BOROUGHS = {"Bronx": (40.79, -73.93, 40.91, -73.75), "Manhattan": (40.70, -74.02, 40.88, -73.91)}
+PLACES = {"Statue of Liberty": (40.6892, -74.0445), "Times Square": (40.7580, -73.9855)}
+
+SUBSCRIPTIONS = {
+    "police chase in the Bronx": "in_area(lat, lon, 'Bronx') and chase(image, 'police car', 'car')",
+    "mob in the Bronx": "in_area(lat, lon, 'Bronx') and people(image, ?n) and ?n > 50",
+    "crowd in a jam at Times Square": (
+        "distance_from(lat, lon, 'Times Square', ?far) and ?far < 5000 "
+        "and traffic(image, 'congestion') and pedestrians(image, ?n) and ?n > 250"
+    ),
+    "accident without police": (
+        "in_area(lat, lon, 'Bronx') and traffic(image, 'congestion') "
+        "and traffic(image, 'accident') and police_cars(image, ?cars) and ?cars < 2"
+    ),
+    "too few guards for the boats": (
+        "distance_from(lat, lon, 'Statue of Liberty', ?far) and ?far < 1000 "
+        "and tour_boats(image, ?y) and guard_boats(image, ?z) and ?y > 2 * ?z"
+    ),
+}
+
+SCENES: dict[str, dict[str, Any]] = {}  # what each image shows
+CALLS: Counter[str] = Counter()
+
+
+@operator("in_area", cost=0.002)
+def in_area(event, lat, lon, area):
+    CALLS["in_area"] += 1
+    south, west, north, east = BOROUGHS[area]
+    return south <= lat <= north and west <= lon <= east
+
+
+@operator("distance_from", cost=0.002)
+def distance_from(event, lat, lon, place):
+    CALLS["distance_from"] += 1
+    return [distance((lat, lon), PLACES[place])]
+
+
+@operator("chase", cost=0.050)
+def chase(event, image, hunter, hunted):
+    CALLS["chase"] += 1
+    return SCENES[image]["chase"]
+
+
+@operator("traffic", cost=0.020)
+def traffic(event, image, pattern):
+    CALLS["traffic"] += 1
+    return pattern in SCENES[image]["traffic"]
+
+
+def counter(name, cost):
+    """A recogniser that counts what it sees."""
+
+    @operator(name, cost=cost)
+    def count(event, image):
+        CALLS[name] += 1
+        return [SCENES[image][name]]
+
+    return count
+
+
+RECOGNISERS = Operators(
+    [
+        in_area,
+        distance_from,
+        chase,
+        traffic,
+        counter("people", 0.040),
+        counter("pedestrians", 0.040),
+        counter("police_cars", 0.030),
+        counter("tour_boats", 0.030),
+        counter("guard_boats", 0.030),
+    ]
+)
+
+
+def film(frames):
+    """Images of a city, with what is to be seen on them."""
+    some = random.Random(7)
+    for number in range(frames):
+        image = f"frame-{number:04}"
+        SCENES[image] = {
+            "chase": some.random() < 0.05,
+            "traffic": {p for p in ("congestion", "accident") if some.random() < 0.3},
+            "people": int(some.expovariate(1 / 30)),
+            "pedestrians": int(some.expovariate(1 / 150)),
+            "police_cars": some.randrange(4),
+            "tour_boats": some.randrange(8),
+            "guard_boats": some.randrange(4),
+        }
+        lat, lon = some.choice([*PLACES.values(), (40.85, -73.85), (40.72, -74.0)])
+        yield {
+            "image": image,
+            "lat": lat + some.uniform(-0.02, 0.02),
+            "lon": lon + some.uniform(-0.02, 0.02),
+            "altitude": some.randrange(50, 400),
+        }
+
+
+def one_by_one(event):
+    """The same subscriptions, each by itself and in the order in which it is written."""
+    seen = Event(event)
+    found = []
+    for name, text in SUBSCRIPTIONS.items():
+        ask = asking(seen, RECOGNISERS)  # forgets what the subscription before asked
+        truth = truth_of(seen, ask, None)
+        parts = joined(parse(text))
+        if all(truth(part, ()) is True for part in parts.operands or (parts,)):
+            found.append(name)
+    return found
+
+
+def main() -> None:
+    events = list(film(FRAMES))
+    alone = [sorted(one_by_one(event)) for event in events]
+    apart = CALLS.total()
+    CALLS.clear()
+    matcher = Matcher(SUBSCRIPTIONS, operators=RECOGNISERS)
+    together = [sorted(matcher.match(event)) for event in events]
+    assert together == alone
+    for name, frames in Counter(name for some in together for name in some).most_common():
+        print(f"{frames:4} frames: {name}")
+    event = next(e for e, found in zip(events, together, strict=True) if len(found) > 1)
+    print(f"\n{event['image']}:")
+    for name, bound in matcher.match(event, bindings=True).items():
+        print(f"  {name}", *(f"?{k} = {v:g}" for row in bound for k, v in row.items()))
+    saved = 1 - CALLS.total() / apart
+    print(
+        f"\n{apart:,} calls if each subscription is evaluated by itself, "
+        f"{CALLS.total():,} together: {saved:.0%} saved"
+    )
+
+
+if __name__ == "__main__":
+    main()
