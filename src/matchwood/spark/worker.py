@@ -5,6 +5,7 @@ Nothing here knows the driver: a plan names shipped files, and says how to read 
 
 from __future__ import annotations
 
+import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ from matchwood.spark.attributes import COLUMNS, Reading
 ROWS, ARRAY = "rows", "array"
 REPLICATED, SHARDED = "replicated", "sharded"
 GATHERED = 16_384  # events: batches are put together until they are as many
+AHEAD = 2  # batches that wait for Spark to take them
 OPENED = 2  # rule sets that a process keeps open: while versions change, the old and the new
 
 Ints = NDArray[np.int32]
@@ -94,10 +96,43 @@ def matching(plan: Plan) -> Callable[[Iterator[Any]], Iterator[Any]]:
         from matchwood.spark.sharded import match_sharded
 
         if plan.layout == SHARDED:
-            return match_sharded(plan, batches)
-        return match_replicated(plan, batches, Writer(plan))
+            return ahead(match_sharded(plan, batches))
+        return ahead(match_replicated(plan, batches, Writer(plan)))
 
     return run
+
+
+def ahead(batches: Iterator[Any]) -> Iterator[Any]:
+    """Make batches in a thread while Spark takes those before: it reads one, then works on it,
+    and a worker that waited for that would rest half of the time."""
+    held: queue.Queue[Any] = queue.Queue(AHEAD)
+    stopped = threading.Event()
+
+    def put(item: Any) -> None:
+        while not stopped.is_set():
+            try:
+                return held.put(item, timeout=0.2)
+            except queue.Full:
+                continue
+
+    def make() -> None:
+        try:
+            for batch in batches:
+                put(batch)
+                if stopped.is_set():
+                    return
+            put(None)
+        except BaseException as error:
+            put(error)
+
+    threading.Thread(target=make, daemon=True).start()
+    try:
+        while (item := held.get()) is not None:
+            if isinstance(item, BaseException):
+                raise item
+            yield item
+    finally:
+        stopped.set()
 
 
 def match_replicated(plan: Plan, batches: Iterator[Any], writer: Any) -> Iterator[Any]:
