@@ -239,7 +239,7 @@ def test_strategies_are_what_they_say(matcher, monkeypatch):
 
 def test_a_way_is_not_judged_by_its_first_time_and_is_tried_again():
     """Kernels are loaded then; and what is never taken would never be learnt about."""
-    cost = Cost(0.5)
+    cost = Cost("a way of its own", 0.5)
     cost.learn(100.0)
     assert cost.seconds == 0.5
     cost.learn(1.5)
@@ -247,3 +247,19 @@ def test_a_way_is_not_judged_by_its_first_time_and_is_tried_again():
     for _ in range(2_000):
         cost.pass_over()
     assert cost.seconds < 0.1
+
+
+def test_a_batch_changes_its_way_once_single_events_turn_out_slow(matcher, monkeypatch):
+    events = arrow(repeated(1000))
+    force(matcher, SWEEP)
+    right = pairs(matcher.match_batch(events))
+    part = matcher._snapshot.parts[0]
+    seen = []
+    monkeypatch.setattr(
+        type(part.batch._each), "learn", lambda cost, _: setattr(cost, "seconds", 1)
+    )
+    sweep = part.batch._sweep_all
+    monkeypatch.setattr(part.batch, "_sweep_all", lambda *codes: seen.append(1) or sweep(*codes))
+    part.batch._each.seconds, part.batch._sweep.seconds = 0.0, 0.5
+    assert pairs(matcher.match_batch(events)) == right
+    assert seen == [1]

@@ -22,6 +22,7 @@ from matchwood.match.sweep import Batch, Tree, literal_masks, sweep
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 PAIRS = 1 << 21  # pairs that one buffer holds
+TRIED = 32  # events that are matched one by one before the rest of a batch is
 BUDGET = 256 << 20  # bytes of scratch that one sweep may take
 
 
@@ -52,17 +53,21 @@ class Masks:
         self.true = np.zeros(WORDS * max(1, len(segment.opaque)), np.uint64)
 
 
+_taken: set[str] = set()  # ways that this process has taken: their kernels are loaded
+
+
 class Cost:
     """Seconds of one of two ways, learnt as it is taken; what is passed over is tried again."""
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, way: str, seconds: float) -> None:
+        self.way = way
         self.seconds = seconds
-        self._first = True  # the first time kernels are loaded, or compiled
 
     def learn(self, seconds: float) -> None:
-        if not self._first:
+        """The first time in a process kernels are loaded, or compiled, which says nothing."""
+        if self.way in _taken:
             self.seconds = 0.5 * self.seconds + 0.5 * seconds
-        self._first = False
+        _taken.add(self.way)
 
     def pass_over(self) -> None:
         self.seconds *= 0.998
@@ -91,8 +96,8 @@ class BatchMatcher:
         self.row_of_code = read_only(np.r_[0, np.cumsum(codes.astype(np.int64) + 1)])
         self.used = int(tree.used[0])
         self._free: list[Masks] = []
-        self._each = Cost(2e-4 if segment.nodes > 10_000 else 2e-5)
-        self._sweep = Cost(1e-4 + 4e-7 * segment.nodes)
+        self._each = Cost("each", 2e-4 if segment.nodes > 10_000 else 2e-5)
+        self._sweep = Cost("sweep", 1e-4 + 4e-7 * segment.nodes)
 
     @property
     def scratch_bytes(self) -> int:
@@ -108,22 +113,39 @@ class BatchMatcher:
         if codes.events == 0 or self.matcher.segment.rules == 0:
             return
         if self.matcher.segment.lazy or self.scratch_bytes > BUDGET:
-            yield from self._one_by_one(codes, keep, rows)
-        elif codes.events * self._each.seconds < self._sweep.seconds:
-            self._sweep.pass_over()
-            yield from self._one_by_one(codes, keep, rows)
-        else:
+            yield from self._one_by_one(codes, keep, rows, 0, codes.events)
+        elif self._sweeps(codes.events) or not (tried := self._try(codes, keep, rows)):
             self._each.pass_over()
             yield from self._sweep_all(codes, keep)
+        else:
+            self._sweep.pass_over()
+            yield from tried
+            yield from self._one_by_one(codes, keep, rows, TRIED, codes.events)
+
+    def _sweeps(self, events: int) -> bool:
+        return events * self._each.seconds >= self._sweep.seconds
+
+    def _try(
+        self, codes: Codes, keep: NDArray[np.uint8], rows: Callable[[int], Event]
+    ) -> list[tuple[Ints, Ints]]:
+        """The first events one by one; nothing where that turned out to cost more than a sweep."""
+        last = min(TRIED, codes.events)
+        found = list(self._one_by_one(codes, keep, rows, 0, last))
+        return [] if self._sweeps(codes.events - last) else found
 
     def _one_by_one(
-        self, codes: Codes, keep: NDArray[np.uint8], rows: Callable[[int], Event]
+        self,
+        codes: Codes,
+        keep: NDArray[np.uint8],
+        rows: Callable[[int], Event],
+        low: int,
+        high: int,
     ) -> Iterator[tuple[Ints, Ints]]:
         started = time.thread_time()
         lazy = bool(self.matcher.segment.lazy)
         found: list[tuple[int, Ints]] = []
         held = 0
-        for event in range(codes.events):
+        for event in range(low, high):
             seen = rows(event) if lazy else None
             ordinals = self.matcher.match_codes(*_event(codes, event), seen, keep)
             found.append((event, ordinals))
@@ -133,7 +155,8 @@ class BatchMatcher:
                 yield _joined(found)
                 found, held = [], 0
                 started = time.thread_time() - took
-        self._each.learn((time.thread_time() - started) / codes.events)
+        if high > low:
+            self._each.learn((time.thread_time() - started) / (high - low))
         yield _joined(found)
 
     def _sweep_all(self, codes: Codes, keep: NDArray[np.uint8]) -> Iterator[tuple[Ints, Ints]]:
