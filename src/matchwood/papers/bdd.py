@@ -71,6 +71,9 @@ class Bdd(Algorithm):
         self._resize(1024)
         program, start = self._predicates.gather(list(rules.values()))
         self._insert(program, start, np.arange(len(rules), dtype=np.int32))
+        self._rows = _compact(self._rows, self._state, self._root)
+        self._joins[:] = 0
+        self._resize(_power_of_two(len(self._rows)))
 
     def add(self, rule_id: Id, rule: Rule) -> None:
         """Join one rule more."""
@@ -119,6 +122,7 @@ class Bdd(Algorithm):
             self._resize(2 * size)
 
     def _resize(self, size: int) -> None:
+        """Room for so many nodes, a power of two."""
         rows = np.full((size, 5), _GONE, np.int32)
         rows[: len(self._rows)] = self._rows
         rows[:2, _VARIABLE] = _LAST_VARIABLE
@@ -160,6 +164,10 @@ class Bdd(Algorithm):
             _NODE_BYTES * int(self._state[_TOP]) + self._joins.nbytes + self._variable_of.nbytes
             + 4 * self._roster.room + self._predicates.bytes
         )  # fmt: skip
+
+
+def _power_of_two(size: int) -> int:
+    return 1 << max(10, (size - 1).bit_length())
 
 
 @compiled
@@ -318,6 +326,43 @@ def _sweep(rows, table, state, root):
             rows[node, _VARIABLE] = _GONE
     table[:] = _GONE
     _rehash(rows, table, state)
+
+
+@compiled
+def _compact(rows, state, root):
+    """The nodes that roots reach, each before the one that follows if its variable is false."""
+    number = np.full(state[_TOP], _GONE, np.int32)
+    number[0], number[1] = 0, 1
+    order = np.empty(state[_TOP] + 2, np.int32)
+    todo = np.empty(state[_TOP] + 2, np.int32)
+    count = 2
+    for first in root:
+        if first < 0:
+            continue
+        todo[0] = first
+        top = 1
+        while top > 0:
+            top -= 1
+            node = todo[top]
+            while number[node] < 0:
+                number[node] = count
+                order[count] = node
+                count += 1
+                if number[rows[node, _HIGH]] < 0:
+                    todo[top] = rows[node, _HIGH]
+                    top += 1
+                node = rows[node, _LOW]
+    packed = np.empty((count, 5), np.int32)
+    for new in range(2, count):
+        old = order[new]
+        packed[new, _VARIABLE] = rows[old, _VARIABLE]
+        packed[new, _LOW] = number[rows[old, _LOW]]
+        packed[new, _HIGH] = number[rows[old, _HIGH]]
+    for rule in range(len(root)):
+        if root[rule] >= 0:
+            root[rule] = number[root[rule]]
+    state[_TOP], state[_LIVE] = count, count - 2
+    return packed
 
 
 @lean
