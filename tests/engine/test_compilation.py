@@ -20,7 +20,8 @@ ONE_KERNEL = """
 import numpy as np
 from matchwood.match.batch import clear_bits
 masks = np.ones(64 * 4, np.uint64)
-clear_bits(masks, np.array([0], np.int32))
+first = np.array([0], np.int32)
+clear_bits(masks, first, np.array([0, 1]), first)
 print(int(masks.sum()))
 """
 

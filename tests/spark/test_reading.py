@@ -100,9 +100,9 @@ def test_a_spool_goes_to_disk():
 
 
 def test_small_batches_are_put_together():
-    batches = [pa.record_batch({"a": [1] * 100}) for _ in range(100)]
+    batches = [pa.record_batch({"a": [1] * 100}) for _ in range(400)]
     sizes = [table.num_rows for table in gathered(iter(batches))]
-    assert sum(sizes) == 10_000
+    assert sum(sizes) == 40_000
     assert len(sizes) == 3
 
 

@@ -15,7 +15,7 @@ from spark.test_stream import FIRST, PEOPLE, SECOND, Place, pairs, right, versio
 pytestmark = pytest.mark.spark
 PROCESS = Path(__file__).parent / "stream_process.py"
 THIRD = {"teens": "age between 13 and 19", "all": "true"}
-PATIENCE = 120  # seconds
+PATIENCE = 300  # seconds
 
 
 def run(kind, folder, point=""):

@@ -31,8 +31,8 @@ from matchwood.spark import compile_rules, match_events
 
 pytestmark = pytest.mark.spark
 
-RULES, EVENTS = 120, 60
-WHERE = 30  # rules that Spark is also asked for by `where`, one after the other
+RULES, EVENTS = 60, 60
+WHERE = 12  # rules that Spark is also asked for by `where`, one after the other
 SMALL = [number for number in INTEGERS if -(2**63) <= number < 2**63]
 # years that Python's times hold on the way in and out, in any zone
 MOMENTS = [moment for moment in TIMES if 1 < moment.year < 9999]

@@ -47,7 +47,7 @@ def main() -> None:
     parser.size("arrays", full=8_192, small=512)
     parser.size("few", full=1_000, small=50)
     parser.size("visits", full=200_000, small=2_000)
-    parser.size("crossed", full=1_000, small=100)
+    parser.size("crossed", full=1_000, small=20)
     options = parser.read()
     results: dict[str, Figures] = {}
     with tempfile.TemporaryDirectory(prefix="matchwood-") as folder:
