@@ -74,6 +74,7 @@ class Predicates:
         tree = parse(rule)
         self._programs.add(tree)
         words = np.array(self._programs.words[at:], np.int32)
+        del self._programs.words[at:], self._programs.ends[1:]
         self._note(tree, before)
         if len(self._atoms) - self._sealed > max(_FEW, self._sealed // 8):
             self._seal()
@@ -120,18 +121,18 @@ class Predicates:
     def true_of(self, event: Mapping[str, object]) -> Ints:
         """The literals that are true of an event, each once; the array is used again."""
         encoded, seen = encode(event, self._coders, set())
-        slots = np.array(encoded.slots, np.int32)
-        codes = np.array(encoded.codes, np.int32)
-        absent = np.setdiff1d(self._null_slots, slots).astype(np.int32)
-        single = codes >= 0
-        all_slots = np.concatenate((slots[single], absent))
-        all_codes = np.concatenate((codes[single], np.zeros(len(absent), np.int32)))
-        found = stab(*self._stabs, all_slots, all_codes, self._out)
-        true = self._out[:found]
+        slots, codes = encoded.slots, encoded.codes
         rest: list[int] = []
-        for slot, code in zip(slots[~single].tolist(), codes[~single].tolist(), strict=True):
-            begin, end = encoded.list_start[-code - 1], encoded.list_start[-code]
-            rest.extend(self._of_list(slot, encoded.list_codes[begin:end]))
+        if any(code < 0 for code in codes):
+            for slot, code in zip(slots, codes, strict=True):
+                if code < 0:
+                    begin, end = encoded.list_start[-code - 1], encoded.list_start[-code]
+                    rest.extend(self._of_list(slot, encoded.list_codes[begin:end]))
+        if len(self._null_slots):
+            absent = np.setdiff1d(self._null_slots, slots).tolist()
+            slots, codes = [*slots, *absent], [*codes, *(0 for _ in absent)]
+        found = stab(*self._stabs, np.array(slots, np.int32), np.array(codes, np.int32), self._out)
+        true = self._out[:found]
         if len(self._opaque_atoms) or self._nodes:
             seen = seen or Event(event)
             for atom, node in zip(self._opaque_atoms.tolist(), self._opaque, strict=True):
@@ -168,6 +169,8 @@ def stab(tree_at, tree_size, start, bound, entries, slots, codes, out):
     top = 0
     for i in range(len(slots)):
         code = codes[i]
+        if code < 0:
+            continue  # a list
         at = tree_at[slots[i]]
         place = tree_size[slots[i]] + code
         for j in range(start[at + place], start[at + place + 1]):
