@@ -14,6 +14,8 @@ import pytest
 
 from service.serving import Served, free_port, served, settings_in
 
+pytestmark = pytest.mark.xdist_group("subscribing")  # one service for all of them
+
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:

@@ -10,6 +10,8 @@ from matchwood import RuleError, parse
 from matchwood.client import AsyncClient, Client, Rule, ServiceError
 from service.serving import Served
 
+pytestmark = pytest.mark.xdist_group("client")  # one service for all of them
+
 
 def run(service: Served, work: Callable[[AsyncClient], Awaitable[None]]) -> None:
     async def main() -> None:

@@ -12,6 +12,8 @@ from matchwood import EventError, RuleError, attr, parse
 from matchwood.client import Client, Rule, ServiceError
 from service.serving import Served, free_port
 
+pytestmark = pytest.mark.xdist_group("client")  # one service for all of them
+
 
 def test_rules_are_a_mapping(rules: Client) -> None:
     held = rules.rules

@@ -10,7 +10,10 @@ import pytest
 
 from matchwood import Schema
 from matchwood.client import Client
+from service.postgres import new_database
 from service.serving import Served, served, settings_in
+
+pytestmark = pytest.mark.xdist_group("schema")  # one service for all of them
 
 FORM = {
     "domains": {"size": {"values": ["s", "m", "l"], "order": "listed"}},
@@ -136,9 +139,15 @@ def test_another_schema_is_taken_only_if_all_rules_fit(strict: Served) -> None:
     strict.http.delete(f"/subscriptions/{made['id']}", headers=strict.as_subscriber(made))
 
 
-def test_it_is_there_after_a_restart(tmp_path: Path) -> None:
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
+def test_it_is_there_after_a_restart(
+    tmp_path: Path, database: str, request: pytest.FixtureRequest
+) -> None:
     Schema.from_dict(FORM).save(tmp_path / "schema.toml")
     settings = settings_in(tmp_path / "data", schema=str(tmp_path / "schema.toml"))
+    if database == "postgresql":
+        url = new_database(request.getfixturevalue("postgres"), "schema")
+        settings = settings.changed(database=url)
     with served(settings) as running:
         assert running.http.get("/schema").json()["version"] == 1
         running.http.post("/schema/extensions", json=LAMPS).raise_for_status()
