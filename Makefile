@@ -75,7 +75,7 @@ constraints: ## renew constraints.txt: the newest versions that install together
 
 .PHONY: clean
 clean: ## remove all that the other targets made
-	@rm -rf $(VENV) $(SPARK35) site dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis spark-warehouse metastore_db derby.log
+	@rm -rf $(VENV) $(SPARK35) site dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .schemathesis spark-warehouse metastore_db derby.log
 	@find src tests examples scripts -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 $(STAMP):
