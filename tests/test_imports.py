@@ -40,9 +40,9 @@ MAY_IMPORT = {
 
 MEASURE = """
 import json, sys, time
-start = time.perf_counter()
+start = time.process_time()
 import matchwood
-print(json.dumps([time.perf_counter() - start, sorted(sys.modules)]))
+print(json.dumps([time.process_time() - start, sorted(sys.modules)]))
 """
 
 
