@@ -4,8 +4,10 @@ A process has one kind at a time. A test that is only for one says so:
 `@pytest.mark.parametrize("spark", ["classic"], indirect=True)`.
 """
 
+import contextlib
 import os
 import warnings
+from pathlib import Path
 
 import pytest
 
@@ -42,8 +44,10 @@ def session(kind, warehouse):
         builder = builder.master("local[2]")
     for name, value in SETTINGS.items():
         builder = builder.config(name, value)
+    Path(warehouse).mkdir(exist_ok=True)
     builder = builder.config("spark.sql.warehouse.dir", str(warehouse))
-    with warnings.catch_warnings():
+    # Java stays in the folder where it is started: relative paths of pages are not for ours
+    with warnings.catch_warnings(), contextlib.chdir(warehouse):
         warnings.simplefilter("ignore")  # the server has its settings already
         return free_port(builder) if kind == "connect" else builder.getOrCreate()
 
