@@ -10,7 +10,7 @@ EXTRAS := dev,spark,service,bench
 # Build tools are pinned like the rest, so the package is built with these and not in isolation.
 BUILD_TOOLS := hatchling editables
 JOBS ?= 2
-BENCHES := $(addprefix matchwood.bench.,parser engine scaling strings ranges few updates files spark spark_large)
+BENCHES := $(addprefix matchwood.bench.,parser engine scaling strings ranges few updates files service soak spark spark_large)
 SPARK35 := .venv-spark35
 # What the tests of Spark import, beside matchwood itself.
 SPARK35_TOOLS := duckdb hypothesis polars psutil pytest
@@ -59,6 +59,11 @@ lint: $(STAMP) ## lint, format and strict types
 .PHONY: bench
 bench: $(STAMP) ## run the benchmarks: each prints a table and a JSON line
 	@$(USE_JAVA); for program in $(BENCHES); do $(PYTHON_BIN) -m $$program; done
+
+.PHONY: soak
+soak: $(STAMP) ## the service under load for minutes, then killed a hundred times on each database
+	@$(PYTHON_BIN) -m matchwood.bench.soak
+	@$(PYTHON_BIN) -m pytest tests/service/test_crash.py --kills 100 -s
 
 .PHONY: docs
 docs: $(STAMP) ## build the documentation into site/

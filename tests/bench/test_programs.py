@@ -24,6 +24,11 @@ EXPECTED = {
     "parser": ("cold_rules_a_second", {"ABE-Gen", "without sharing"}),
     "ranges": ("match_batch_ms", {"sparse", "dense"}),
     "scaling": ("over_smallest", {"333", "1,000", "3,333", "10,000"}),
+    "service": (
+        "answer_p99_ms",
+        {"batches of 100", "one by one", "beside a crowd"},
+    ),
+    "soak": ("delivery_p99_ms", {"soak"}),
     "spark": (
         "events_a_second",
         {"audiences", "ABE-Gen", "sharded, local[1]", "few rules", "boolean columns", "cross join"},

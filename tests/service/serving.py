@@ -55,7 +55,8 @@ class Served:
 @contextlib.contextmanager
 def served(settings: Settings) -> Iterator[Served]:
     port = free_port()
-    app = create_app(settings.changed(port=port))
+    failed = threading.Event()
+    app = create_app(settings.changed(port=port), failed.set)
     config = uvicorn.Config(app, port=port, log_config=None, access_log=False)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
@@ -65,6 +66,7 @@ def served(settings: Settings) -> Iterator[Served]:
         until = time.monotonic() + 120
         while not app.state.service.ready:
             assert thread.is_alive(), "the service ended"
+            assert not failed.is_set(), "the service cannot be loaded"
             assert time.monotonic() < until, "the service is not ready"
             time.sleep(0.02)
         yield running

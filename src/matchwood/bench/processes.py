@@ -56,11 +56,13 @@ class PeakMemory:
 
 def processor_seconds() -> float:
     """Of all processes together that run now."""
-    total = 0.0
-    for process, _ in family(os.getpid()):
-        _, numbers = status(process)
-        total += sum(map(int, numbers[11:13])) / os.sysconf("SC_CLK_TCK")
-    return total
+    return sum(processor_seconds_of(process) for process, _ in family(os.getpid()))
+
+
+def processor_seconds_of(process: int) -> float:
+    """Of one process, until now."""
+    _, numbers = status(process)
+    return sum(map(int, numbers[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
 def family(root: int) -> Iterator[tuple[int, str]]:

@@ -191,13 +191,13 @@ def _match(service: Service, given: MatchIn, events: list[dict[str, Any]]) -> Ma
     found = service.rules.match(events, tags, given.limit)
     for event, details in zip(events, found, strict=True):
         matches = []
-        for one in details:
+        for one, bindings in details:
             why = matcher.explain(parse(one.rule), event).to_json() if given.explain else None
             shown = Found(
                 id=one.id,
                 tags=sorted(one.tags),
                 priority=one.priority,
-                bindings=None,
+                bindings=bindings,
                 explanation=why,
             )
             matches.append(shown)

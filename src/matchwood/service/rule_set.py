@@ -26,6 +26,7 @@ from matchwood.service.writer import Marks, Writer
 
 log = logging.getLogger("matchwood.service")
 SHOWN = 1_000  # ids of each kind in a diff, and bad rules in a problem
+Bindings = list[dict[str, object]]
 _FEW = 3  # events that are matched one by one
 
 
@@ -147,25 +148,37 @@ class RuleSet:
 
     def match(
         self, events: Sequence[Mapping[str, Any]], tags: frozenset[str] | None, limit: int | None
-    ) -> list[list[Details]]:
-        """For each event the rules that are true of it."""
+    ) -> list[list[tuple[Details, Bindings | None]]]:
+        """For each event the rules that are true of it, and what binds their variables."""
         matcher = self.matcher
+        found: list[dict[str, Bindings | None]] = []
         try:
-            if len(events) <= _FEW:
-                found = [matcher.match(event, tags=tags, limit=limit) for event in events]
+            if matcher.operators:  # only they bind variables
+                asked = {"tags": tags, "limit": limit, "bindings": True}
+                found = [matcher.match(event, **asked) for event in events]
+            elif len(events) <= _FEW:
+                ids = (matcher.match(event, tags=tags, limit=limit) for event in events)
+                found = [dict.fromkeys(some) for some in ids]
             else:
+                found = [{} for _ in events]
                 table = matcher.match_batch(events, tags=tags, limit=limit)
-                found = [[] for _ in events]
-                ids = table["rule_id"].to_pylist()
-                for event, rule_id in zip(table["event"].to_pylist(), ids, strict=True):
-                    found[event].append(rule_id)
+                pairs = zip(table["event"].to_pylist(), table["rule_id"].to_pylist(), strict=True)
+                for event, rule_id in pairs:
+                    found[event][rule_id] = None
         except EventError as error:
             raise event_problem(error) from None
         total = sum(map(len, found))
         if total > self._limits.batch_matches:
             detail = f"{total:,} matches, the limit is {self._limits.batch_matches:,}: use `limit`"
             raise Problem("answer-too-large", detail, limit=self._limits.batch_matches)
-        return [[one for rule_id in ids if (one := self._known(matcher, rule_id))] for ids in found]
+        return [
+            [
+                (one, bindings or None)
+                for rule_id, bindings in some.items()
+                if (one := self._known(matcher, rule_id))
+            ]
+            for some in found
+        ]
 
     @staticmethod
     def _known(matcher: Matcher, rule_id: str) -> Details | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import signal
 from types import FrameType
 
 import uvicorn
@@ -20,7 +21,9 @@ class Server(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         service = self.config.app.state.service  # type: ignore[union-attr]
         service.closing.set()
-        super().handle_exit(sig, frame)
+        if self.should_exit and sig == signal.SIGINT:
+            self.force_exit = True  # a second Ctrl-C waits for nothing
+        self.should_exit = True  # not noted as uvicorn does, which would end the process by it
 
 
 def serve(settings: Settings) -> bool:

@@ -83,6 +83,7 @@ class Service:
         if self._opened:
             return
         self._opened = True
+        self._operators = self._load_operators()
         self.engine = open_engine(self.settings)
         self._held.callback(self.engine.dispose)
         self._held.enter_context(sole_use(self.engine, self.settings))
@@ -100,7 +101,7 @@ class Service:
         self.roster = Roster.of(numbers, expires, cursors)
         self.outbox = Outbox(self.roster, self._woken)
         self.schema = EventSchema(self.engine, self.writer, self.settings)
-        made_with = {"operators": self._operators(), "schema": self.schema.load()}
+        made_with = {"operators": self._operators, "schema": self.schema.load()}
         self.index = SubscriptionIndex(self.settings.data, database, **made_with)
         self.index.load(self.engine, numbers, self.writer.marks["change"])
         acceptance.restore(self.engine, self.outbox)
@@ -195,7 +196,7 @@ class Service:
         found = zip((numbers, expires, cursors), kinds, strict=True)
         return tuple(np.array(values, kind) for values, kind in found)  # type: ignore[return-value]
 
-    def _operators(self) -> Any:
+    def _load_operators(self) -> Any:
         if not self.settings.operators:
             return None
         try:

@@ -1,0 +1,176 @@
+"""The service at work for minutes: many subscriptions, open streams, a publisher at full speed.
+
+    python -m matchwood.bench.soak [--subscriptions 100000] [--streams 200] [--seconds 120]
+
+One process of `matchwood serve` on a SQLite file, with the subscriptions of the Audiences
+workload, some of which are followed on streams by another process. A third publishes batches of
+100 events from two connections, each as soon as the last was accepted. An event says when its
+batch was sent, and each stream how long after that it came; every event that was accepted must
+have come to each stream whose rule it matches, once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import multiprocessing
+import tempfile
+import threading
+import time
+from collections import Counter
+from multiprocessing.connection import Connection as Pipe
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from matchwood.bench.processes import bytes_of
+from matchwood.bench.report import Figures, Options, report, spread
+from matchwood.bench.service import BATCH, LINES, PIECE, Served, serving
+from matchwood.engine import Matcher
+from matchwood.workloads.audiences import Audiences
+
+DRAIN = 30.0  # seconds that streams have for what is under way when publishing ends
+
+
+def main() -> None:
+    parser = Options(__doc__)
+    parser.size("subscriptions", full=100_000, small=1_000)
+    parser.size("streams", full=200, small=20)
+    parser.size("seconds", full=120, small=3)
+    options = parser.read()
+    workload = Audiences(rules=options.subscriptions, seed=options.seed)
+    limit = {"MATCHWOOD_LIMITS_STREAMS": "5000", "MATCHWOOD_LIMITS_STREAMS_A_KEY": "5000"}
+    with tempfile.TemporaryDirectory() as folder, serving(Path(folder), **limit) as served:
+        followed = subscribe(served, workload, options.streams)
+        results = {"soak": soak(served, workload, followed, options.seconds)}
+    common = {"workload": "Audiences", "subscriptions": options.subscriptions}
+    report("soak", {**common, "streams": options.streams}, results)
+
+
+def subscribe(served: Served, workload: Audiences, streams: int) -> list[dict[str, Any]]:
+    """Make all subscriptions; some of them, spread evenly, with their rules."""
+    made: list[dict[str, Any]] = []
+    with served.connect() as connection:
+        for low in range(0, workload.rules, PIECE):
+            rules = workload.texts(low, low + PIECE)
+            lines = connection.subscribe(rules)
+            made += [{**one, "rule": rule} for one, rule in zip(lines, rules, strict=True)]
+    return made[:: max(1, len(made) // streams)][:streams]
+
+
+def soak(
+    served: Served, workload: Audiences, followed: list[dict[str, Any]], seconds: float
+) -> Figures:
+    ours, theirs = multiprocessing.Pipe()
+    context = multiprocessing.get_context("spawn")
+    follower = context.Process(target=follow, args=(served.port, followed, theirs))
+    follower.start()
+    ours.recv()  # all streams are open
+    before = bytes_of(served.process.pid)
+    published = Published(served, workload.events(20_000))
+    published.run(seconds)
+    after = bytes_of(served.process.pid)
+    expected = published.expected({n: one["rule"] for n, one in enumerate(followed)})
+    ours.send(expected)
+    arrived, times = ours.recv()
+    follower.join()
+    if arrived != expected:
+        raise SystemExit(f"{expected} deliveries were due, and {arrived} came")
+    return {
+        "seconds": published.seconds,
+        "events": published.accepted,
+        "events_a_second": published.accepted / published.seconds,
+        "matches_an_event": published.matched / published.accepted,
+        "deliveries": arrived,
+        **spread("delivery", times),
+        "gib_at_start": before / 2**30,
+        "gib_at_end": after / 2**30,
+    }
+
+
+class Published:
+    """What was published, and how often each event."""
+
+    def __init__(self, served: Served, events: list[dict[str, Any]]) -> None:
+        self._served = served
+        self._events = events
+        self._bodies = [json.dumps(event)[:-1].encode() for event in events]
+        self._times: Counter[int] = Counter()
+        self._lock = threading.Lock()
+        self.accepted = self.matched = 0
+        self.seconds = 0.0
+
+    def run(self, seconds: float) -> None:
+        started = time.perf_counter()
+        threads = [
+            threading.Thread(target=self._publish, args=(first, started + seconds))
+            for first in (0, len(self._events) // 2)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.seconds = time.perf_counter() - started
+
+    def _publish(self, place: int, until: float) -> None:
+        with self._served.connect() as connection:
+            while time.perf_counter() < until:
+                chosen = [(place + n) % len(self._events) for n in range(BATCH)]
+                place += BATCH
+                sent = f',"sent":{time.time():.6f}}}'.encode()
+                body = b"\n".join(self._bodies[n] + sent for n in chosen)
+                results = connection.publish(body, LINES)["results"]
+                with self._lock:
+                    self._times.update(chosen)
+                    self.accepted += len(results)
+                    self.matched += sum(one["matched"] for one in results)
+
+    def expected(self, rules: dict[int, str]) -> int:
+        """How many deliveries there are for these rules."""
+        found = Matcher(rules).match_batch(self._events)
+        counts = np.array([self._times[n] for n in range(len(self._events))])
+        return int(counts[found["event"].to_numpy()].sum())
+
+
+def follow(port: int, subscriptions: list[dict[str, Any]], pipe: Pipe) -> None:
+    """In a process of its own: follow all streams until as many deliveries came as were due."""
+    asyncio.run(_follow(port, subscriptions, pipe))
+
+
+async def _follow(port: int, subscriptions: list[dict[str, Any]], pipe: Pipe) -> None:
+    times: list[float] = []
+    seen: set[tuple[str, int]] = set()
+    opened = asyncio.Semaphore(0)
+
+    async def one(subscription: dict[str, Any]) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 22)
+        path = f"/subscriptions/{subscription['id']}/stream"
+        lines = [f"GET {path} HTTP/1.1", "Host: 127.0.0.1"]
+        lines += [f"Authorization: Bearer {subscription['ticket']}", "", ""]
+        writer.write("\r\n".join(lines).encode())
+        while line := await reader.readline():
+            if line.startswith(b"retry:"):
+                opened.release()
+            if line.startswith(b"data: "):
+                now = time.time()
+                message = json.loads(line[6:])
+                seen.add((subscription["id"], message["id"]))
+                times.append((now - message["event"]["sent"]) * 1e3)
+
+    tasks = [asyncio.create_task(one(subscription)) for subscription in subscriptions]
+    for _ in subscriptions:
+        await opened.acquire()
+    pipe.send("open")
+    expected = await asyncio.to_thread(pipe.recv)
+    until = time.monotonic() + DRAIN
+    while len(seen) < expected and time.monotonic() < until:
+        await asyncio.sleep(0.1)
+    pipe.send((len(seen), times))
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+if __name__ == "__main__":
+    main()

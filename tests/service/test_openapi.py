@@ -1,0 +1,41 @@
+"""What the OpenAPI description says is what the service does, for requests of all kinds."""
+
+from collections.abc import Iterator
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, settings
+from schemathesis.config import SchemathesisConfig
+
+from service.serving import served, settings_in
+
+# Requests drawn at random; those that schemathesis makes systematically take minutes.
+CONFIGURED = {
+    "phases": {"coverage": {"enabled": False}, "stateful": {"enabled": False}},
+    # Not every text is a rule, which no description of its form can say.
+    "checks": {"positive_data_acceptance": {"enabled": False}},
+}
+FEW = settings(
+    max_examples=8,
+    deadline=None,
+    derandomize=True,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+
+
+@pytest.fixture(scope="module")
+def description(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
+    with served(settings_in(tmp_path_factory.mktemp("openapi"))) as running:
+        config = SchemathesisConfig.from_dict(CONFIGURED)
+        yield schemathesis.openapi.from_url(f"{running.url}/openapi.json", config=config)
+
+
+schema = schemathesis.pytest.from_fixture("description")
+
+
+@pytest.mark.slow
+@schema.parametrize()
+@FEW
+def test_every_answer_is_as_described(case: schemathesis.Case) -> None:
+    case.call_and_validate(timeout=30)

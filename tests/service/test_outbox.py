@@ -1,0 +1,119 @@
+"""The outbox and the roster against plain lists, across chunks."""
+
+import random
+import time
+
+import numpy as np
+import pytest
+
+from matchwood.service import outbox as module
+from matchwood.service.outbox import Outbox, Recent, Stored
+from matchwood.service.roster import LARGEST, Roster
+
+FUTURE = time.time() + 1_000
+
+
+def stored(number: int, matches: list[int], at: float | None = None) -> Stored:
+    return Stored(number, at or time.time(), "{}", np.array(sorted(matches), np.uint32))
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "CHUNK_EVENTS", 10)
+    monkeypatch.setattr(module, "CHUNK_PAIRS", 50)
+
+
+def roster_of(numbers: range) -> Roster:
+    roster = Roster()
+    for number in numbers:
+        roster.enter(number, FUTURE, 0)
+    return roster
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("restored", [True, False])
+def test_events_of_a_subscription_are_found_in_order(restored: bool) -> None:
+    chance = random.Random(1)
+    box = Outbox(roster_of(range(20)))
+    plain: dict[int, list[int]] = {number: [] for number in range(20)}
+    for event in range(1, 300):
+        matches = [number for number in range(20) if chance.random() < 0.2]
+        for number in matches:
+            plain[number].append(event)
+        one = stored(event, matches)
+        if restored:
+            box.restore(one.number, one.at, one.matches)
+        else:
+            box.add([one])
+    assert box.events == 299
+    assert box.pairs == sum(map(len, plain.values()))
+    for number, events in plain.items():
+        for after in (0, 7, 150, 290, 299):
+            for limit in (1, 5, 1_000):
+                expected = [event for event in events if event > after][:limit]
+                assert box.after(number, after, limit) == expected
+
+
+@pytest.mark.usefixtures("small")
+def test_what_all_have_acknowledged_is_dropped() -> None:
+    roster = roster_of(range(1, 4))
+    box = Outbox(roster)
+    for event in range(1, 41):
+        box.add([stored(event, [1, 2])])
+    now = time.time()
+    assert box.collect(now, now - 100) == []
+    roster.acknowledge(1, 40)
+    roster.acknowledge(2, 25)
+    assert [(one.first, one.last) for one in box.collect(now, now - 100)] == [(1, 10), (11, 20)]
+    assert box.after(2, 0, 1) == [21]
+    roster.leave(2)
+    assert [(one.first, one.last) for one in box.collect(now, now - 100)] == [(21, 30), (31, 40)]
+    assert box.events == 0
+
+
+@pytest.mark.usefixtures("small")
+def test_what_is_too_old_is_dropped_and_who_missed_it_is_told() -> None:
+    roster = roster_of(range(1, 3))
+    box = Outbox(roster)
+    old = time.time() - 1_000
+    for event in range(1, 11):
+        box.add([stored(event, [1, 2], old)])
+    roster.acknowledge(1, 8)
+    (dropped,) = box.collect(time.time(), time.time() - 500)
+    numbers, counts = np.unique(dropped.missed_by, return_counts=True)
+    assert dict(zip(numbers.tolist(), counts.tolist(), strict=True)) == {1: 2, 2: 10}
+
+
+def test_only_those_that_are_watched_are_woken() -> None:
+    woken: list[int] = []
+    box = Outbox(roster_of(range(10)), woken.extend)
+    box.watch(3)
+    box.watch(5_000)
+    box.add([stored(1, [2, 3, 4]), stored(2, [3, 9]), stored(3, [5_000]), stored(4, [9_999])])
+    assert woken == [3, 5_000]
+    box.watch(3, False)
+    box.add([stored(5, [3])])
+    assert woken == [3, 5_000]
+
+
+def test_recent_bodies_are_kept_within_their_bytes() -> None:
+    recent = Recent(most=1_000)
+    for number in range(10):
+        recent.add(Stored(number, 1.0, "x" * 100, np.empty(0, np.uint32)))
+    assert [number for number in range(10) if recent.get(number)] == [7, 8, 9]
+
+
+def test_a_roster_that_begins_late() -> None:
+    numbers = np.array([5_000_000, 5_000_002])
+    roster = Roster.of(numbers, np.array([FUTURE, 1.0]), np.array([7, 8]))
+    assert roster.alive == 2
+    assert (roster.cursor(5_000_000), roster.cursor(3)) == (7, 0)
+    asked = np.array([3, 5_000_000, 5_000_001, 5_000_002, 9_000_000], np.uint32)
+    assert roster.live(asked, time.time()).tolist() == [5_000_000]
+    assert roster.expired(time.time()) == [5_000_002]
+    roster.enter(5_100_000, FUTURE, 9)
+    assert roster.is_live(5_100_000)
+    assert not roster.acknowledge(5_000_000, 6)
+    assert roster.acknowledge(5_000_000, 9)
+    with pytest.raises(OverflowError):
+        roster.enter(LARGEST + 1, FUTURE, 0)
