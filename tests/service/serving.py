@@ -63,7 +63,7 @@ def served(settings: Settings) -> Iterator[Served]:
     thread.start()
     running = Served(app.state.service, f"http://127.0.0.1:{port}")
     try:
-        until = time.monotonic() + 120
+        until = time.monotonic() + 600  # the first compiles
         while not app.state.service.ready:
             assert thread.is_alive(), "the service ended"
             assert not failed.is_set(), "the service cannot be loaded"

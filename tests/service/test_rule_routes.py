@@ -127,3 +127,35 @@ def test_a_rule_is_checked_and_explained(service: Served) -> None:
     why = http.post("/explain", json={"rule": "age >= 18", "event": {"age": 3}}).json()
     assert why["truth"] == "false"
     assert http.post("/explain", json={"rule": "age >", "event": {}}).status_code == 422
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"id": "a"},
+        {"id": "", "rule": "x"},
+        {"id": 3, "rule": "x"},
+        {"id": "\0", "rule": "x"},
+        {"id": "\ud800", "rule": "x"},
+        {"id": "a", "rule": "x = '\ud800'"},
+        {"id": "a", "rule": "x", "tags": "t"},
+        {"id": "a", "rule": "x", "tags": ["\ud800"]},
+        {"id": "a", "rule": "x", "priority": "high"},
+        {"id": "a", "rule": "x", "priority": True},
+        {"id": "a", "rule": "x", "typo": 1},
+        {"id": "twice", "rule": "x"},
+        "text",
+    ],
+)
+def test_rows_of_an_upload_that_make_no_sense_are_named(service: Served, row: object) -> None:
+    rows = [{"id": "twice", "rule": "y"}, row]
+    answer = service.http.put("/rules", content=json.dumps(rows))
+    assert answer.status_code == 422, answer.text
+    assert answer.json()["type"] == "urn:matchwood:problem:invalid-rule"
+    assert len(answer.json()["errors"]) == 1
+
+
+def test_a_priority_that_is_no_number_of_json_is_refused(service: Served) -> None:
+    for number in ("1e999", "NaN", "1" + "0" * 400):
+        body = '[{"id": "a", "rule": "x", "priority": ' + number + "}]"
+        assert service.http.put("/rules", content=body).status_code in (400, 422)

@@ -66,15 +66,9 @@ class Acceptance:
         """Accept the events of a body, all or none; also whether it was a single one."""
         loop = asyncio.get_running_loop()
         with self._under_way.one(key):
-            given, matches = await loop.run_in_executor(self._threads, self._matched, kind, body)
-            self._rate.take(key, len(given.events))
-            if self._outbox.events + len(given.events) > self._limits.outbox_events:
-                raise Problem(
-                    "outbox-full",
-                    f"{self._outbox.events:,} events wait to be delivered, the limit is "
-                    f"{self._limits.outbox_events:,}",
-                    retry_after=10,
-                )
+            given, matches = await loop.run_in_executor(
+                self._threads, self._matched, kind, body, key
+            )
             if not given.events:
                 return [], given.single
             stored = await asyncio.wrap_future(self._store(given.bodies, matches))
@@ -82,8 +76,10 @@ class Acceptance:
             self._metrics.matches.inc(sum(len(one.matches) for one in stored))
             return [Accepted(one.number, len(one.matches)) for one in stored], given.single
 
-    def _matched(self, kind: str, body: bytes) -> tuple[Given, list[Numbers]]:
+    def _matched(self, kind: str, body: bytes, key: str) -> tuple[Given, list[Numbers]]:
         given = events_of(kind, body, self._limits)
+        self._check_room(len(given.events))
+        self._rate.take(key, len(given.events))
         if self.check is not None:
             for index, event in enumerate(given.events):
                 try:
@@ -96,6 +92,12 @@ class Acceptance:
             raise event_problem(error) from None
         now = time.time()
         return given, [self._roster.live(numbers, now) for numbers in found]
+
+    def _check_room(self, more: int) -> None:
+        waiting, most = self._outbox.events, self._limits.outbox_events
+        if waiting + more > most:
+            detail = f"{waiting:,} events wait to be delivered, the limit is {most:,}"
+            raise Problem("outbox-full", detail, retry_after=10, limit=most)
 
     def _store(self, bodies: Sequence[str], matches: Sequence[Numbers]) -> Any:
         def work(connection: Connection, marks: Marks) -> list[Stored]:

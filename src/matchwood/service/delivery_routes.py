@@ -6,10 +6,12 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator
+from contextlib import ExitStack
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from matchwood.service.deliveries import due, envelope
 from matchwood.service.forms import Acknowledged, Acknowledgement, Delivered, Polled
@@ -35,18 +37,23 @@ async def stream(request: Request, service: Ready, secret: Secret, name: str) ->
     """
     row = await authorised(service, name, secret)
     _acknowledge_last(request, service, row.number)
-    place = service.streams.one(row.key)
-    place.__enter__()  # a problem is answered as such, before the stream begins
-
-    async def parts() -> AsyncIterator[bytes]:
-        try:
-            async for part in _stream(service, row.number):
-                yield part
-        finally:
-            place.__exit__(None, None, None)
-
+    place = ExitStack()
+    place.enter_context(service.streams.one(row.key))  # a problem is answered before it begins
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(parts(), media_type="text/event-stream", headers=headers)
+    parts = _stream(service, row.number)
+    return Stream(parts, place, media_type="text/event-stream", headers=headers)
+
+
+class Stream(StreamingResponse):
+    """A stream that gives its place back when it ends, even if it could not begin."""
+
+    def __init__(self, parts: AsyncIterator[bytes], place: ExitStack, **more: Any) -> None:
+        super().__init__(parts, **more)
+        self._place = place
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._place:
+            await super().__call__(scope, receive, send)
 
 
 @router.get("/subscriptions/{name}/events")

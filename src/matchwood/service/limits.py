@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -28,25 +29,28 @@ class Rate:
         self._problem = problem
         self._clock = clock
         self._left: dict[str, tuple[float, float]] = {}  # what is left, and when that was
+        self._lock = threading.Lock()
 
     def take(self, name: str, count: int) -> None:
         """Take some, or say when there are enough; a count above the limit waits for all."""
         if not self._a_second:
             return
-        now = self._clock()
-        left, then = self._left.get(name, (self._a_second, now))
-        left = min(self._a_second, left + (now - then) * self._a_second)
-        wanted = min(count, self._a_second)
-        if left < wanted:
-            seconds = (wanted - left) / self._a_second
-            raise Problem(
-                self._problem,
-                f"the limit is {self._a_second:g} a second: wait for {seconds:.2g} s",
-                retry_after=seconds,
-                limit=self._a_second,
-            )
-        # What is over the limit is owed: the next ones wait for it.
-        self._left[name] = (left - count, now)
+        with self._lock:
+            now = self._clock()
+            left, then = self._left.get(name, (self._a_second, now))
+            left = min(self._a_second, left + (now - then) * self._a_second)
+            wanted = min(count, self._a_second)
+            if left >= wanted:
+                # What is over the limit is owed: the next ones wait for it.
+                self._left[name] = (left - count, now)
+                return
+        seconds = (wanted - left) / self._a_second
+        raise Problem(
+            self._problem,
+            f"the limit is {self._a_second:g} a second: wait for {seconds:.2g} s",
+            retry_after=seconds,
+            limit=self._a_second,
+        )
 
 
 class Places:

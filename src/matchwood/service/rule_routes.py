@@ -11,6 +11,7 @@ from matchwood.language.errors import EventError, RuleError
 from matchwood.language.explanation import explain
 from matchwood.language.text import parse
 from matchwood.language.tree import attributes_in
+from matchwood.language.values import is_text
 from matchwood.match.parts import Details, check_calls
 from matchwood.service.bodies import JSON, LINES, check_count, checked, kind_of, loads
 from matchwood.service.forms import (
@@ -250,10 +251,17 @@ def _uploaded_rule(service: Service, row: Any) -> Details:
     if unknown := set(row) - {"id", "rule", "tags", "priority"}:
         raise Problem("invalid-rule", f"there is no field {sorted(unknown)[0]!r} of a rule")
     rule_id, tags, priority = row["id"], row.get("tags") or [], row.get("priority") or 0.0
-    if not isinstance(rule_id, str) or not 0 < len(rule_id) <= 512 or "\0" in rule_id:
+    if not _is_name(rule_id, 512):
         raise Problem("invalid-rule", f"an id is a string of 1 to 512 characters: {rule_id!r:.100}")
-    if not isinstance(tags, list) or not all(isinstance(t, str) and "\0" not in t for t in tags):
+    if not isinstance(tags, list) or not all(_is_name(tag, 200) for tag in tags):
         raise Problem("invalid-rule", f"tags are a list of strings, found {tags!r:.100}")
-    if isinstance(priority, bool) or not isinstance(priority, int | float):
+    is_number = isinstance(priority, int | float) and not isinstance(priority, bool)
+    if not is_number or not abs(priority) < 1e300:
         raise Problem("invalid-rule", f"a priority is a number, found {priority!r:.100}")
     return service.rules.checked(rule_id, row["rule"], tags, priority)
+
+
+def _is_name(value: object, longest: int) -> bool:
+    """Whether it is a text that both databases can keep."""
+    is_kept = isinstance(value, str) and 0 < len(value) <= longest
+    return is_kept and is_text(str(value)) and "\0" not in str(value)

@@ -154,8 +154,9 @@ class RuleSet:
         found: list[dict[str, Bindings | None]] = []
         try:
             if matcher.operators:  # only they bind variables
-                asked = {"tags": tags, "limit": limit, "bindings": True}
-                found = [matcher.match(event, **asked) for event in events]
+                found = [
+                    matcher.match(event, tags=tags, limit=limit, bindings=True) for event in events
+                ]
             elif len(events) <= _FEW:
                 ids = (matcher.match(event, tags=tags, limit=limit) for event in events)
                 found = [dict.fromkeys(some) for some in ids]

@@ -156,6 +156,8 @@ class Webhooks:
             log.exception("a webhook failed", extra={"subscription": name_of(number)})
             pause = self._settings.longest_delay
         self._under_way[host] -= 1
+        if (own := asyncio.current_task()) is not None:
+            self._tasks.discard(own)  # its place is free for the next
         if pause is None:
             self._busy.discard(number)
             cursor = self._service.roster.cursor(number)
