@@ -103,6 +103,9 @@ class ATree(Algorithm):
         program, start = self._predicates.gather(list(rules.values()))
         self._insert(program, start, np.arange(len(rules), dtype=np.int32))
         self._pool = layout.regrow(self._rows, self._pool, self._state, 0, True)
+        top = self._state[layout.TOP]
+        self._rows, self._ids = self._rows[:top].copy(), self._ids[:top].copy()
+        self._brief, self._chance = self._brief[:top].copy(), self._chance[:top].copy()
 
     def add(self, rule_id: Id, rule: Rule) -> None:
         """Algorithm 4."""
@@ -154,7 +157,8 @@ class ATree(Algorithm):
         """Room for the nodes of a rule of so many words."""
         state = self._state
         needed = int(state[layout.TOP]) + words
-        self._rows, self._ids = roomy(self._rows, needed), roomy(self._ids, needed)
+        self._rows = roomy(self._rows, needed)
+        self._ids = roomy(self._ids, len(self._rows))
         self._brief = roomy(self._brief, len(self._rows))
         if state[layout.ESTIMATED]:
             self._chance = roomy(self._chance, len(self._rows))

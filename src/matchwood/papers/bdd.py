@@ -36,7 +36,8 @@ _GONE = -1  # the root of no rule; the variable of no node
 _LAST_VARIABLE = (1 << 31) - 1
 _LAST_EVENT = (1 << 30) - 1
 _TOP, _FREE, _LIVE = range(3)  # of the state
-_NODE_BYTES = 4 * 5 + 8  # its row, and what it has of the table
+_NODE_BYTES = 4 * 5 + 8  # its row, and what it has of the table at most
+_FIRST = 1024  # nodes that there is room for at first
 _JOINS = 1 << 18  # joins that are remembered
 
 
@@ -68,12 +69,12 @@ class Bdd(Algorithm):
         self._variables = 0
         self._root = np.full(len(rules), _GONE, np.int32)
         self._truth, self._event = np.zeros(0, np.uint8), 0
-        self._resize(1024)
+        self._resize(_FIRST)
         program, start = self._predicates.gather(list(rules.values()))
         self._insert(program, start, np.arange(len(rules), dtype=np.int32))
         self._rows = _compact(self._rows, self._state, self._root)
         self._joins[:] = 0
-        self._resize(_power_of_two(len(self._rows)))
+        self._resize(max(_FIRST, len(self._rows)))
 
     def add(self, rule_id: Id, rule: Rule) -> None:
         """Join one rule more."""
@@ -122,14 +123,13 @@ class Bdd(Algorithm):
             self._resize(2 * size)
 
     def _resize(self, size: int) -> None:
-        """Room for so many nodes, a power of two."""
         rows = np.full((size, 5), _GONE, np.int32)
         rows[: len(self._rows)] = self._rows
         rows[:2, _VARIABLE] = _LAST_VARIABLE
         rows[:2, _LOW] = rows[:2, _HIGH] = [_NEVER, _ALWAYS]
         rows[:, _MEMO] = 0
         self._event = 0
-        self._rows, self._table = rows, np.full(2 * size, _GONE, np.int32)
+        self._rows, self._table = rows, np.full(1 << size.bit_length(), _GONE, np.int32)
         _rehash(rows, self._table, self._state)
 
     def match(self, event: Mapping[str, object]) -> list[Id]:
@@ -161,13 +161,9 @@ class Bdd(Algorithm):
     def bytes(self) -> int:
         """Of nodes and tables, roots and predicates."""
         return (
-            _NODE_BYTES * int(self._state[_TOP]) + self._joins.nbytes + self._variable_of.nbytes
+            self._rows.nbytes + self._table.nbytes + self._joins.nbytes + self._variable_of.nbytes
             + 4 * self._roster.room + self._predicates.bytes
         )  # fmt: skip
-
-
-def _power_of_two(size: int) -> int:
-    return 1 << max(10, (size - 1).bit_length())
 
 
 @compiled
