@@ -126,6 +126,8 @@ class Axes:
         self._number: dict[tuple[str, bool, Family], int] = {}
         self._of: dict[str, list[tuple[bool, Family, int]]] = {}  # by attribute
         self._numbers: dict[str, int] = {}  # axes of numbers
+        self._strings: dict[str, int] = {}  # and of strings as they are
+        self._read: set[str] = set()  # attributes whose strings are read as times or addresses
 
     def __len__(self) -> int:
         return len(self._axes)
@@ -143,8 +145,12 @@ class Axes:
             number = self._number[key] = len(self._axes)
             self._axes.append(Axis())
             self._of.setdefault(attribute, []).append((second, family, number))
-            if family is Family.NUMBER:
+            if second:
+                self._read.add(attribute)
+            elif family is Family.NUMBER:
                 self._numbers[attribute] = number
+            elif family is Family.STRING:
+                self._strings[attribute] = number
         return number
 
     def code(self, attribute: str, value: int) -> int:
@@ -153,13 +159,9 @@ class Axes:
     def codes(self, event: Mapping[str, object]) -> Ints | None:
         """The code of an event on each axis, `MISSING` where it has none; None if it has a list."""
         codes = np.full(len(self._axes), MISSING, np.int32)
-        if type(event) is dict and all(type(value) is int for value in event.values()):
-            numbers, axes = self._numbers, self._axes
-            for name, value in event.items():
-                number = numbers.get(name)
-                if number is not None:
-                    codes[number] = axes[number].code(value)
+        if type(event) is dict and self._plain_codes(event, codes):
             return codes
+        codes[:] = MISSING
         seen = Event(event)
         for name in seen.raw:
             for second, family, number in self._of.get(name, ()):
@@ -170,6 +172,20 @@ class Axes:
                 if found is not None and found[0] is family:
                     codes[number] = self._axes[number].code(found[1])
         return codes
+
+    def _plain_codes(self, event: dict[str, Any], codes: Ints) -> bool:
+        """Whether an event has integers and simple strings only, whose codes are then there."""
+        for name, value in event.items():
+            kind = type(value)
+            if kind is int:
+                number = self._numbers.get(name)
+            elif kind is str and value.isascii() and name not in self._read:
+                number = self._strings.get(name)
+            else:
+                return False
+            if number is not None:
+                codes[number] = self._axes[number].code(value)
+        return True
 
     def gather(self, rules: Sequence[Rule]) -> Constraints:
         """The constraints of many rules; `Unsupported` says which is no conjunction, and why."""

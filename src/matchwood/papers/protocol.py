@@ -38,6 +38,7 @@ class Algorithm(ABC):
     name: ClassVar[str]
     paper: ClassVar[str]  # authors, year and section
     updates: ClassVar[bool] = True  # whether `add` and `remove` are part of the algorithm
+    approximate: ClassVar[bool] = False  # whether `match` may name rules that are not true
     work: Work = Work()
 
     def __init__(self, rules: Rules = ()) -> None:

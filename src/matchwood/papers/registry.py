@@ -17,6 +17,13 @@ _CLASSES = {
     "dnf": "dnf.Dnf",
     "scan-conjunctions": "scan_conjunctions.ScanConjunctions",
     "a-tree": "atree.ATree",
+    "fair-predicate": "fair_predicate.FairPredicate",
+    "equality-preferred": "equality_preferred.EqualityPreferred",
+    "quarantining": "quarantining.Quarantining",
+    "gough": "gough.Gough",
+    "hanson": "hanson.Hanson",
+    "aguilera": "aguilera.Aguilera",
+    "neon": "neon.Neon",
 }
 
 

@@ -31,6 +31,7 @@ MATCHING = Measure("match_ms", "matching time", "ms an event")
 MEMORY = Measure("bytes", "memory", "MB", 1e-6)
 MEMORY_A_RULE = Measure("bytes_a_rule", "memory a rule", "KB", 1e-3)
 BUILDING = Measure("construct_s", "construction time", "s")
+INSERTING = Measure("insert_ms", "time to add a rule", "ms")
 CANDIDATES = Measure("candidates", "rules tried one by one", "an event")
 VISITED = Measure("nodes", "nodes or entries visited", "an event")
 FINDING = Measure("index_ms", "index evaluation", "ms an event", whole="match_ms")
@@ -69,7 +70,9 @@ class Experiment:
     # By scale, what is the same at all values. If workloads are varied, by scale and value, which
     # is the name of the workload unless "workload" is among the settings.
     settings: Mapping[str, Settings]
-    varied: str  # a setting of the workload, "order" of arrival, or "workload"
+    # A setting of the workload, "order" of arrival, or "workload". A setting "added" is of how
+    # many rules are added one by one in the end.
+    varied: str
     values: Mapping[str, tuple[Value, ...]]  # by scale
     contestants: tuple[Contestant, ...]
     axis: str = ""  # what a plot calls that which is varied

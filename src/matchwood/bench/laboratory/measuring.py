@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from hashlib import sha256
 from itertools import islice
 from random import Random
@@ -20,7 +21,7 @@ from matchwood.bench.laboratory.points import Budget, Point
 from matchwood.engine import Matcher
 from matchwood.index import build, segment
 from matchwood.language import evaluate, parse
-from matchwood.papers import predicates
+from matchwood.papers import conjunctive, predicates
 from matchwood.papers.registry import ALGORITHMS
 from matchwood.workloads.catalogue import workload
 
@@ -32,7 +33,9 @@ EVALUATED = 100  # rules that `evaluate` is asked about for each of them
 WARMING = 20  # events before any is timed
 FEWEST = 5  # events that are timed however long they take
 ROUNDS = 3  # of batches
-TINY = {"abe-gen": 300, "fontoura": 300, "ads": 100}  # rules to compile kernels with
+# Rules to compile kernels with
+TINY = {"abe-gen": 300, "fontoura": 300, "ads": 100, "le-subscribe": 60}
+PRETENDED = ("order", "added")  # settings of a point that are none of its workload
 
 
 class Wrong(AssertionError):
@@ -79,6 +82,7 @@ class Bench:
             "bytes_a_rule": size / len(self._rules),
             "answers": digest(answers),
             **built.times(self._events, budget),
+            **inserted(built, point),
         }
 
 
@@ -88,7 +92,7 @@ class Parsing:
     That is one function of the engine, which is timed wherever it is called.
     """
 
-    CALLED_IN = (segment, predicates)
+    CALLED_IN = (segment, predicates, conjunctive)
 
     def __enter__(self) -> Parsing:
         self.seconds = 0.0
@@ -117,6 +121,9 @@ class _Paper:
 
     def match(self, event: Event) -> list[Any]:
         return self.algorithm.match(event)
+
+    def add(self, rule_id: int, rule: str) -> None:
+        self.algorithm.add(rule_id, rule)
 
     @property
     def bytes(self) -> int:
@@ -150,6 +157,9 @@ class _Engine:
 
     def match(self, event: Event) -> list[Any]:
         return list(self.matcher.match(event))
+
+    def add(self, rule_id: int, rule: str) -> None:
+        self.matcher[rule_id] = rule
 
     @property
     def bytes(self) -> int:
@@ -190,8 +200,8 @@ CONTESTANTS: dict[str, Any] = {"engine": _Engine, "engine-batch": _Batch}
 
 def made(name: str, settings: Mapping[str, Any], events: int) -> tuple[dict[int, str], list[Event]]:
     """The rules and events of a workload; with `order` above 0 the rules arrive in another one."""
-    given = dict(settings)
-    order = given.pop("order", 0)
+    given = {name: value for name, value in settings.items() if name not in PRETENDED}
+    order = settings.get("order", 0)
     workload_made = workload(name, **given)
     rules = list(enumerate(workload_made.texts()))
     if order:
@@ -241,6 +251,20 @@ def timed(
     }
 
 
+def inserted(built: Any, point: Point) -> Figures:
+    """Milliseconds to add a rule, where the point is about that: of the workload's next rules."""
+    count = point.settings.get("added", 0)
+    if not count:
+        return {}
+    rules = point.settings["rules"]
+    given = {name: value for name, value in point.settings.items() if name not in PRETENDED}
+    texts = workload(point.workload, **{**given, "rules": rules + count}).texts(rules)
+    begun = time.process_time()
+    for number, text in enumerate(texts, rules):
+        built.add(number, text)
+    return {"insert_ms": (time.process_time() - begun) / count * 1e3}
+
+
 def truths(rules: Mapping[int, str], events: list[Event]) -> list[dict[int, bool]]:
     """Whether some rules are true of each event, as the definition of their meaning says."""
     some = Random(1).sample(list(rules.items()), min(EVALUATED, len(rules)))
@@ -269,6 +293,7 @@ def _warm_up(contestant: Any, point: Point) -> None:
     rules, events = made(point.workload, {"rules": TINY.get(point.workload, 300)}, 30)
     built = contestant(point, rules)
     built.times(events, Budget(1, 1, 30, 0.05))
+    inserted(built, replace(point, settings={**point.settings, "rules": len(rules)}))
     if isinstance(built, _Engine):
         from matchwood.warm import warm_up
 
