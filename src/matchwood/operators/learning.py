@@ -1,14 +1,16 @@
 """The calls and literals of a matcher, numbered, and what is learned of them as they are asked.
 
 A literal's chance to hold and a call's cost are estimated from what was seen lately: counts are
-halved when they are full, and a mean moves by a twentieth at least. Until a call has been made its
-operator's mean stands for it, and until then what was said when it was registered.
+halved when they are full, and a mean moves by a part of each observation at least. Until a call has
+been made often its operator's mean counts with its own, and at first what was said when that was
+registered. Costs are means of logarithms: a call that had to wait once is not taken for a slow one.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping
+from math import log
 from typing import Any
 
 import numpy as np
@@ -19,8 +21,9 @@ from matchwood.operators.registry import COST, Operator
 from matchwood.operators.residue import calls_in
 
 FULL = 256  # observations of a literal before they count half
-PRIOR = 2.0  # observations that the mean of its operator is worth
-SLOWEST = 0.05  # the least by which a new observation moves a mean
+PRIOR = 2.0  # observations that the mean of its operator is worth, for chances
+COST_PRIOR = 4.0  # and for costs
+RECENT = 32  # observations that a cost is the mean of, about
 CHEAPEST = 1e-7  # seconds: nothing is for free
 
 Ints = NDArray[np.int32]
@@ -46,10 +49,12 @@ class Calls:
         self._call_operator: Ints = np.empty(0, np.int32)
         self._asked: Floats = np.empty(0)
         self._held: Floats = np.empty(0)
-        self._cost: Floats = np.empty(0)  # NaN: never made
+        self._cost: Floats = np.empty(0)  # the mean of logarithms
+        self._made: Floats = np.empty(0)  # how often, up to RECENT
         self._operator_asked: Floats = np.empty(0)
         self._operator_held: Floats = np.empty(0)
         self._operator_cost: Floats = np.empty(0)
+        self._operator_made: Floats = np.empty(0)
         self._scratch: list[tuple[Ints, Ints]] = []
 
     def __len__(self) -> int:
@@ -88,14 +93,16 @@ class Calls:
             self.literal_call = np.r_[self.literal_call, np.array(numbers, np.int32)]
         if names > len(self._operator_cost):
             fresh = list(self._by_name)[len(self._operator_cost) :]
-            said = [self._said(name) for name in fresh]
+            said = [log(max(self._said(name), CHEAPEST)) for name in fresh]
+            self._operator_made = _longer(self._operator_made, names, COST_PRIOR)
             self._operator_asked = _longer(self._operator_asked, names, 0.0)
             self._operator_held = _longer(self._operator_held, names, 0.0)
             self._operator_cost = np.r_[self._operator_cost, np.array(said)]
         if calls > len(self._cost):
             new_calls = self.calls[len(self._cost) :]
             operators = [self._by_name[call.name] for call in new_calls]
-            self._cost = _longer(self._cost, calls, np.nan)
+            self._made = _longer(self._made, calls, 0.0)
+            self._cost = _longer(self._cost, calls, 0.0)
             self._call_operator = np.r_[self._call_operator, np.array(operators, np.int32)]
 
     def _said(self, name: str) -> float:
@@ -113,21 +120,23 @@ class Calls:
 
     def costs(self, calls: Ints) -> Floats:
         """The cost of each call, in seconds."""
-        known = self._cost[calls]
         mean = self._operator_cost[self._call_operator[calls]]
-        return np.maximum(np.where(np.isnan(known), mean, known), CHEAPEST)
+        own = self._made[calls] / (self._made[calls] + COST_PRIOR)
+        found: Floats = np.exp(own * self._cost[calls] + (1 - own) * mean)
+        return found
 
     def note_cost(self, node: Call, seconds: float) -> None:
         """What a call took."""
         call = self._number.get(node)
         if call is None:
             return
-        operator = self._call_operator[call]
-        known = self._cost[call]
-        mean = self._operator_cost[operator]
-        self._operator_cost[operator] = mean + SLOWEST * (seconds - mean)
-        first = np.isnan(known)
-        self._cost[call] = seconds if first else known + 4 * SLOWEST * (seconds - known)
+        taken = log(max(seconds, CHEAPEST))
+        for mean, made, place in (
+            (self._cost, self._made, call),
+            (self._operator_cost, self._operator_made, self._call_operator[call]),
+        ):
+            made[place] = min(made[place] + 1, RECENT)
+            mean[place] += (taken - mean[place]) / made[place]
 
     def note_truth(self, literal: int, holds: bool) -> None:
         """Whether a literal held."""
@@ -153,6 +162,7 @@ class Calls:
             known = other._number.get(call)
             if known is not None:
                 self._cost[place] = other._cost[known]
+                self._made[place] = other._made[known]
 
     # Scratch for `order.gather`
 

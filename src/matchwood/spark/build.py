@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from matchwood.language.errors import RuleError
+from matchwood.language.text import parse
+from matchwood.language.tree import Node, attributes_in, walk
 from matchwood.schema import Schema
 from matchwood.spark import pieces
 from matchwood.spark.version import bucket_hashes
@@ -23,6 +25,7 @@ class Options(NamedTuple):
     schema: Schema | None
     statistics: str | None  # the name of a file that was shipped
     enforce: bool = False
+    operators: str | None = None  # the path of a module
 
 
 class Rejected(NamedTuple):
@@ -57,6 +60,7 @@ def build_shard(batches: Iterator[Any], options: Options, shard: int) -> Iterato
     matcher = Matcher(
         schema=options.schema,
         enforce=options.enforce,
+        operators=options.operators,
         statistics=_statistics(options.statistics),
     )
     rejected: list[Rejected] = []
@@ -146,6 +150,8 @@ def _facts(matcher: Any, path: Path, rejected: int) -> dict[str, Any]:
             ids += part.details.ids.tolist()
             texts += canonical_texts(list(part.details.rules))
             _add_attributes(part.segment, families)
+            for rule in part.rules(part.segment.costly):
+                _add_mentioned(parse(rule), families)
         buckets = bucket_hashes(zip(ids, texts, strict=True))
     return {
         "rules": len(ids),
@@ -159,14 +165,18 @@ def _facts(matcher: Any, path: Path, rejected: int) -> dict[str, Any]:
 
 def _add_attributes(segment: Any, families: dict[str, set[str]]) -> None:
     """The attributes that rules ask for, each with the families of value that they expect."""
-    from matchwood.language.tree import attributes_in
-    from matchwood.schema.rules import expected_families
-
     for slot in segment.slots:
         found = families.setdefault(slot.attribute, set())
         found.update(str(family) for family, values in slot.constants.items() if values)
     for node in segment.opaque:
-        for name in attributes_in(node):
-            families.setdefault(name, set())
+        _add_mentioned(node, families)
+
+
+def _add_mentioned(tree: Node, families: dict[str, set[str]]) -> None:
+    from matchwood.schema.rules import expected_families
+
+    for name in attributes_in(tree):
+        families.setdefault(name, set())
+    for node in walk(tree):
         for name, family in expected_families(node):
             families[name].add(str(family))

@@ -28,6 +28,7 @@ from matchwood.schema import Schema
 from matchwood.spark import pieces
 from matchwood.spark.attributes import column
 from matchwood.spark.build import Options, compiling
+from matchwood.spark.operators import check_operators
 from matchwood.spark.pieces import Gathering, Segment
 from matchwood.spark.rules import (
     CompiledRules,
@@ -55,6 +56,7 @@ def compile_rules(
     shards: int | None = None,
     schema: Schema | None = None,
     enforce: bool = False,
+    operators: str | None = None,
     statistics: Statistics | None = None,
     events: DataFrame | StructType | None = None,
     attributes: str | None = None,
@@ -66,23 +68,26 @@ def compile_rules(
     `path`, all is also kept there, for `load`. `events` (and `attributes`, as in `match_events`)
     give `.warnings`: attributes of rules that events do not have, or have in another family.
     `schema` brings the hierarchies of `isa`, with `enforce` rules that do not fit it are rejected;
+    `operators` is the path of a module that executors import, whose operators rules may call;
     `statistics` (see `profile`) makes matching quicker.
     """
     if enforce and schema is None:
         raise TypeError("there is a Schema to enforce, found None")
     spark = session_of(rules)
+    check_operators(spark, operators)
     id_type = _id_type(rules, id)
     chosen = _selected(rules, id, rule, tags, priority, id_type)
     if shards is None:
         shards = -(-chosen.count() // RULES_A_SHARD)
     folder = new_folder()
-    options = Options(schema, _shipped(spark, statistics, folder), enforce)
+    options = Options(schema, _shipped(spark, statistics, folder), enforce, operators)
     bucket = F.crc32(F.col("id").cast("string").cast("binary")) % BUCKETS
     built = chosen.repartition(max(1, shards), bucket).mapInArrow(compiling(options), pieces.SCHEMA)
     if path is not None:
-        compiled = _through_storage(spark, built, path, id_type, schema, folder)
+        compiled = _through_storage(spark, built, path, id_type, schema, folder, operators)
     else:
         compiled = _through_executors(spark, built, id_type, schema, folder)
+    compiled.operators = operators
     if events is not None:
         compiled.warnings = compiled.check(events, attributes)
     return compiled
@@ -142,12 +147,14 @@ def _through_storage(
     id_type: str,
     schema: Schema | None,
     folder: Path,
+    operators: str | None,
 ) -> CompiledRules:
     """Executors write the pieces to the path, and the driver reads them there."""
     token = uuid.uuid4().hex[:12]
     built.write.options(**pieces.WRITING).parquet(pieces_path(path, token))
     table = spark.read.schema(pieces.SCHEMA).parquet(pieces_path(path, token))
     compiled = _gathered(table, rejected_frame(table, id_type), id_type, schema, folder)
+    compiled.operators = operators
     compiled.write_manifest(spark, path, token)
     return compiled
 

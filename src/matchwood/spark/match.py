@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, LongType, StringType, StructField, StructType
 
 from matchwood.spark.attributes import column, prepare
+from matchwood.spark.operators import check_operators
 from matchwood.spark.rules import CompiledRules
 from matchwood.spark.session import session_of
 from matchwood.spark.worker import ARRAY, REPLICATED, ROWS, SHARDED, Plan, matching, rejecting
@@ -46,7 +47,10 @@ def match_events(
     _check(keep, output, limit, layout, rejects)
     if layout is None:
         layout = REPLICATED if compiled.bytes <= memory else SHARDED
-    frame, reading = prepare(events, attributes, keep, compiled.attributes)
+    check_operators(session_of(events), compiled.operators)
+    # an operator gets the event, and may look at what no rule mentions
+    mentioned = compiled.attributes if compiled.operators is None else None
+    frame, reading = prepare(events, attributes, keep, mentioned)
     names = compiled.ship(session_of(events))
     plan = Plan(
         names,
@@ -58,6 +62,7 @@ def match_events(
         None if tags is None else _names(tags, "tags"),
         limit,
         compiled.schema,
+        compiled.operators,
     )
     schema = _schema(events, keep, compiled.id_type, output, rejects is not None)
     found = frame.mapInArrow(matching(plan), schema)

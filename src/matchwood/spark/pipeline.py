@@ -95,6 +95,7 @@ class Job:
     mode: Literal["batch", "stream"] = "batch"
     layout: Literal["auto", "replicated", "sharded"] = "auto"
     schema: str | None = None
+    operators: str | None = None
     profile: bool = False
     tags: Texts = ()
     limit: int | None = None

@@ -53,6 +53,7 @@ class CompiledRules:
         self.rejected = rejected
         self.rejected_count = rejected_count
         self.schema = schema
+        self.operators: str | None = None  # the path of the module whose operators rules call
         self.warnings: list[str] = []
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
 
@@ -115,6 +116,7 @@ class CompiledRules:
             "rejected": self.rejected_count,
             "attributes": self.attributes,
             "schema": schema_to_json(self.schema),
+            "operators": self.operators,
             "segments": [[s.name, s.bytes, s.rules, s.sha256, s.shard] for s in self.segments],
         }
         row = spark.createDataFrame([(FORMAT, self.version, json.dumps(facts))], _MANIFEST)
@@ -182,7 +184,7 @@ def load(spark: SparkSession, path: str) -> CompiledRules:
             raise StoredRulesError(f"{path}: a segment is damaged or cut off; compile them again")
         segments.append(Segment(name, held.rename(folder / name), size, rules, sha256, shard))
     schema = facts["schema"]
-    return CompiledRules(
+    compiled = CompiledRules(
         version=row.version,
         id_type=facts["id_type"],
         segments=segments,
@@ -192,3 +194,5 @@ def load(spark: SparkSession, path: str) -> CompiledRules:
         schema=None if schema is None else Schema.from_dict(schema),
         folder=folder,
     )
+    compiled.operators = facts.get("operators")
+    return compiled

@@ -25,6 +25,7 @@ from matchwood.schema import Schema, SchemaError
 from matchwood.spark.attributes import column
 from matchwood.spark.compile import compile_rules
 from matchwood.spark.match import match_events
+from matchwood.spark.operators import MissingOperators, check_operators
 from matchwood.spark.page import page
 from matchwood.spark.pipeline import Pipeline, PipelineError
 from matchwood.spark.profile import profile
@@ -204,6 +205,10 @@ class _Run:
             check_columns(pipeline, "events", events, key)
         self.check_sinks()
         events = text_of_binary(events, pipeline.events.attributes)
+        try:
+            check_operators(self.spark, pipeline.job.operators)
+        except MissingOperators as error:
+            raise pipeline.error(str(error), "job", "operators") from None
         return _Inputs(rules, events, self.schema())
 
     def check_sinks(self) -> None:
@@ -255,6 +260,7 @@ class _Run:
             tags=given.tags,
             priority=given.priority,
             schema=inputs.schema,
+            operators=pipeline.job.operators,
             statistics=statistics,
             events=inputs.events,
             attributes=attributes,

@@ -19,6 +19,7 @@ from pyspark.sql.types import (
 )
 
 from matchwood.spark.attributes import COLUMNS, Reading, provides
+from matchwood.spark.operators import check_operators
 from matchwood.spark.rules import CompiledRules
 from matchwood.spark.session import version_of
 from matchwood.spark.worker import ARRAY, REPLICATED, Plan
@@ -44,6 +45,7 @@ def register(
     columns of the table and `rule_id`. `columns` (as a schema) names those that it returns
     instead, which is quicker, and without which Spark 3 has no such function.
     """
+    check_operators(spark, compiled.operators)
     plan = Plan(
         compiled.ship(spark),
         compiled.id_type,
@@ -54,6 +56,7 @@ def register(
         None if tags is None else tuple(tags),
         limit,
         compiled.schema,
+        compiled.operators,
     )
     spark.udf.register(name, _function(plan, version_of(spark)))
     table = f"{name}_matches"

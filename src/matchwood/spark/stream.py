@@ -49,6 +49,7 @@ def match_stream(
     rejects: str | Sink | Call | None = None,
     rejected_rules: str | Sink | None = None,
     schema: Schema | None = None,
+    operators: str | None = None,
     poll: float = 0.0,
     trigger: str | None = None,
     name: str | None = None,
@@ -66,6 +67,7 @@ def match_stream(
     `batch` to tell what it has already. `rejects` takes the events that cannot be read, with
     `reason`; `rejected_rules` the rules, a folder a version.
 
+    `operators` is the path of a module whose operators rules may call, which executors import.
     `trigger` is a time such as "10 seconds", or "availableNow" to end when all is done. The other
     arguments are those of `match_events`.
     """
@@ -79,6 +81,7 @@ def match_stream(
         schema,
         poll,
         Sink(path=rejected_rules) if isinstance(rejected_rules, str) else rejected_rules,
+        operators,
     )
     options: dict[str, Any] = {"output": output, "layout": layout, "memory": memory}
     options |= {"tags": None if tags is None else tuple(tags), "limit": limit}

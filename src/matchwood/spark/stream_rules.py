@@ -49,8 +49,10 @@ class ChangingRules:
         schema: Schema | None,
         poll: float,
         rejected: Sink | None,
+        operators: str | None = None,
     ) -> None:
         self._source = source
+        self._operators = operators
         self._folder = folder.rstrip("/")
         self._schema = schema
         self._poll = poll
@@ -126,6 +128,7 @@ class ChangingRules:
                 tags=source.tags,
                 priority=source.priority,
                 schema=self._schema,
+                operators=self._operators,
             )
         self._write_rejected(compiled)
         if compiled.rejected_count and not compiled.rules:

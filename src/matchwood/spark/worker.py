@@ -39,6 +39,7 @@ class Plan(NamedTuple):
     tags: tuple[str, ...] | None
     limit: int | None
     schema: Schema | None
+    operators: str | None = None  # the path of a module
 
 
 class Opened(NamedTuple):
@@ -57,12 +58,13 @@ _lock = threading.Lock()
 def opened(plan: Plan) -> Opened:
     """The segments of these files, mapped once a process; the rule set used longest ago goes."""
     with _lock:
-        found = _opened.pop(plan.names, None)
+        key = (*plan.names, plan.operators or "")
+        found = _opened.pop(key, None)
         if found is None:
             while len(_opened) >= OPENED:
                 del _opened[next(iter(_opened))]
             found = open_segments(plan.names, plan)
-        _opened[plan.names] = found
+        _opened[key] = found
         return found
 
 
@@ -73,10 +75,10 @@ def open_segments(names: Iterable[str], plan: Plan) -> Opened:
     from matchwood.match.parts import Snapshot
     from matchwood.match.stored import load
     from matchwood.match.stream import ids_of, priorities_of
-    from matchwood.operators import Operators
     from matchwood.operators.deciding import Decider
+    from matchwood.operators.places import available
 
-    operators = Operators.of(None)
+    operators = available(plan.operators)
     context: Any = (operators, plan.schema)
     parts = [part for name in names for part in load(SparkFiles.get(name), context, False)]
     numbered = tuple(part.numbered(number) for number, part in enumerate(parts, 1))

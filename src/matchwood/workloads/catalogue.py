@@ -8,11 +8,13 @@ from matchwood.workloads.ads import Ads
 from matchwood.workloads.audiences import Audiences
 from matchwood.workloads.fontoura import Fontoura
 from matchwood.workloads.le_subscribe import LeSubscribe
+from matchwood.workloads.overlapping import Overlapping
 
 # Those of the papers have numbers for ids, and of these the events have few of many integers.
 OF_PAPERS: dict[str, type[Any]] = {"abe-gen": AbeGen, "fontoura": Fontoura, "ads": Ads}
 WORKLOADS: dict[str, type[Any]] = {
     "audiences": Audiences, **OF_PAPERS, "le-subscribe": LeSubscribe,
+    "overlapping": Overlapping,
 }  # fmt: skip
 
 

@@ -43,6 +43,7 @@ class Overlapping:
     shortest: int = 3
     longest: int = 5
     matched: float = 0.002  # the share of subscriptions that an event matches
+    seconds: float = 0.0  # that a call takes
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -120,8 +121,9 @@ class Overlapping:
         """Events by their number: all else follows from it."""
         return [{"event": number} for number in range(start, start + n)]
 
-    def operators(self, seconds: float = 0.0) -> Operators:
-        """The operator that the rules call, each call of which takes so long."""
+    def operators(self) -> Operators:
+        """The operator that the rules call."""
+        seconds = self.seconds
         known: dict[int, NDArray[np.bool_]] = {}
 
         def holds(event: Mapping[str, object], number: int, predicate: int) -> bool:

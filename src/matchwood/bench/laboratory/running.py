@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from matchwood.bench.experiments.experiment import Experiment
+from matchwood.bench.laboratory.overlapping import ORDERINGS
 from matchwood.bench.laboratory.points import Budget, Point, Step, plan
 from matchwood.bench.laboratory.results import Results
 from matchwood.bench.laboratory.worker import LATE, MEASURED, OVER, WRONG, Worker
@@ -43,7 +44,8 @@ def run(
 
 def known(made: Point) -> bool:
     """Whether the algorithm is there; one that is not, yet, is left out."""
-    return made.algorithm.startswith("engine") or made.algorithm in ALGORITHMS
+    others = made.algorithm.startswith("engine") or made.algorithm in ORDERINGS
+    return others or made.algorithm in ALGORITHMS
 
 
 def _bound(step: Step, results: Results) -> dict[str, Any] | None:
