@@ -23,6 +23,10 @@ class Roster:
         self._ids: list[Any] = list(ids)
         self._number = {rule_id: number for number, rule_id in enumerate(self._ids)}
         self._free: list[int] = []
+        # Integers as such: making some anew is quicker than to fetch objects from all over memory.
+        self._integers: NDArray[np.int64] | None = None
+        if all(_small(rule_id) for rule_id in self._ids):
+            self._integers = np.array(self._ids, np.int64)
 
     def __len__(self) -> int:
         return len(self._number)
@@ -43,6 +47,11 @@ class Roster:
             number = len(self._ids)
             self._ids.append(rule_id)
         self._number[rule_id] = number
+        if self._integers is not None and _small(rule_id):
+            self._integers = roomy(self._integers, number + 1)
+            self._integers[number] = rule_id
+        else:
+            self._integers = None
         return number
 
     def remove(self, rule_id: Id) -> int:
@@ -54,8 +63,15 @@ class Roster:
 
     def named(self, numbers: NDArray[np.int32]) -> list[Id]:
         """The ids behind numbers."""
+        if self._integers is not None:
+            found: list[Id] = self._integers[numbers].tolist()
+            return found
         ids = self._ids
         return [ids[number] for number in numbers.tolist()]
+
+
+def _small(rule_id: Id) -> bool:
+    return type(rule_id) is int and -(2**63) <= rule_id < 2**63
 
 
 def roomy(array: NDArray[Any], needed: int, fill: int = 0) -> NDArray[Any]:

@@ -33,6 +33,23 @@ def test_figures_of_a_point(bench, algorithm):
     assert steps <= figures.keys() if algorithm == "interval" else not steps & figures.keys()
 
 
+@pytest.mark.parametrize("algorithm", ["engine", "quarantining"])
+def test_rules_are_added_in_the_end(bench, algorithm, monkeypatch):
+    settings = {"rules": 60, "seed": 1, "equality": 0.5, "added": 7}
+    added = {}
+    kind = measuring.CONTESTANTS.get(algorithm, measuring._Paper)
+    add = kind.add
+
+    def noted(self, rule_id, rule):
+        added[rule_id] = rule
+        add(self, rule_id, rule)
+
+    monkeypatch.setattr(kind, "add", noted)
+    figures = bench.measure(Point("le-subscribe", settings, algorithm, {}), BUDGET)
+    assert figures["insert_ms"] > 0
+    assert added == dict(enumerate(measuring.workload("le-subscribe", rules=67).texts(60), 60))
+
+
 def test_rules_in_another_order_are_the_same_rules():
     first, events = made("ads", {"rules": 50, "order": 0}, 3)
     other, same = made("ads", {"rules": 50, "order": 2}, 3)
