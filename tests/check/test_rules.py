@@ -238,3 +238,10 @@ def test_json() -> None:
     form = rules("age >", "a", "a").to_json()
     assert json.loads(json.dumps(form)) == form
     assert (form["rules"], form["errors"], form["warnings"]) == (3, 1, 1)
+
+
+def test_variables_that_stand_where_they_may_not_are_errors() -> None:
+    report = rules("mob(image, ?n) and ?n > 5", "vip and ?n > 5", "mob(i, ?n) and (?n > 5 or vip)")
+    errors = [finding for finding in report.findings if finding.level == "error"]
+    assert [finding.id for finding in errors] == ["r1", "r2"]
+    assert "no call binds it in the same 'and'" in errors[0].reason

@@ -3,13 +3,19 @@
 import pickle
 import random
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from engine.expected import assert_right, batches, singles
 from matchwood import Matcher, RuleError, operator
+from matchwood.index.file import IndexFileError
+from matchwood.index.segment import build
 from matchwood.language import parse
+from matchwood.match import store
+from matchwood.match.merging import build_elsewhere
 from matchwood.operators import Operator, Operators, deciding
 from matchwood.operators.residue import MAX_OPTIONS, residue
 from operators.random_calls import FUNCTIONS, event, rule
@@ -34,7 +40,7 @@ class Counted:
         return count
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(8))
 def test_random_rules(seed):
     some = random.Random(seed)
     rules = {number: rule(some) for number in range(60)}
@@ -272,3 +278,60 @@ def test_copies_have_operators():
 
 def _mob(image):
     return [image]
+
+
+def test_rules_with_calls_that_were_merged_elsewhere():
+    some = random.Random(12)
+    rules = [rule(some) for _ in range(40)] + ["a = 1", "b > 2 and a = 2"]
+    here, elsewhere = build(rules, None), build_elsewhere(rules, None)
+    assert elsewhere is not None
+    assert elsewhere.segment.costly.tolist() == here.segment.costly.tolist()
+    assert elsewhere.segment.operators == here.segment.operators
+    assert len(here.segment.costly) > 20
+
+
+def test_merges_while_events_are_matched(monkeypatch):
+    """Readers find what the rules of the moment say, whatever is merged meanwhile."""
+    monkeypatch.setattr(store, "MAX_PENDING", 2)
+    some = random.Random(13)
+    operators = Counted().operators()
+    rules = {number: rule(some) for number in range(60)}
+    matcher = Matcher(operators=operators)
+    events = [event(some) for _ in range(10)]
+    for number, text in rules.items():
+        matcher[number] = text
+        matcher.match(events[number % 10])
+    matcher.join()
+    assert_right(matcher, rules, events, operators)
+
+
+def test_files_that_name_rules_that_are_not_there_are_refused(tmp_path):
+    matcher = Matcher({1: "mob(i, ?n)", 2: "a = 1"}, operators={"mob": _mob})
+    [part] = matcher._snapshot.parts
+    part.segment.costly = np.array([5], np.int32)
+    matcher.save(tmp_path / "rules.mw")
+    with pytest.raises(IndexFileError, match="names rules with calls that it does not have"):
+        Matcher.load(tmp_path / "rules.mw", operators={"mob": _mob})
+
+
+def test_threads_share_what_is_learned():
+    operators = Counted().operators()
+    some = random.Random(14)
+    rules = {number: rule(some) for number in range(50)}
+    events = [event(some) for _ in range(12)]
+    matcher = Matcher(rules, operators=operators)
+    right = [sorted(matcher.match(one)) for one in events]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda n: sorted(matcher.match(events[n % 12])), range(120)))
+    assert found == [right[n % 12] for n in range(120)]
+
+
+def test_near_misses_of_rules_with_calls():
+    matcher = Matcher(
+        {1: "mob(i, ?n) and ?n > 5 and a = 1", 2: "a = 1 and b = 2 and c = 3"},
+        operators={"mob": _mob},
+    )
+    near = {one.id: one.lacked for one in matcher.why_not({"i": 3, "a": 1})}
+    assert near[1] == ["mob(i, ?n) and ?n > 5"]
+    assert len(near[2]) == 2
+    assert matcher.explain(1, {"i": 9, "a": 1}).truth is True

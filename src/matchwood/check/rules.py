@@ -13,6 +13,7 @@ from matchwood.check.sample import Sample
 from matchwood.language.errors import RuleError
 from matchwood.language.text import parse
 from matchwood.language.tree import Node, attributes_in
+from matchwood.language.variables import joined
 from matchwood.normalise import always_true, fingerprint, meaning, never_true
 from matchwood.schema import Schema
 from matchwood.schema.rules import REFUSED
@@ -130,6 +131,7 @@ class _Checker:
                 found.append(of_error(row, hint, "dialect", WARNING))
         try:
             tree = parse(row.rule)
+            joined(tree, row.rule if isinstance(row.rule, str) else None)
         except RuleError as error:
             found.append(of_error(row, error))
             return

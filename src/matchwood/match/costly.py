@@ -8,6 +8,7 @@ a segment beside.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +27,7 @@ from matchwood.operators.residue import residue
 
 Ints = NDArray[np.int32]
 Keep = NDArray[np.uint8]
+_numbers = count(-1, -1)  # those of parts are above 0
 
 
 class Costly:
@@ -37,7 +39,6 @@ class Costly:
         rules: list[Any],
         name: Callable[[int], Any],
         schema: Hierarchies | None,
-        number: int,
     ) -> None:
         trees = zip(segment.costly.tolist(), rules, strict=True)
         self.table = ClauseTable((ordinal, residue(parse(rule))) for ordinal, rule in trees)
@@ -46,7 +47,7 @@ class Costly:
         self._given = built.order.astype(np.int32)
         self.matcher = SegmentMatcher(built.segment, {}, schema)
         self.batch = BatchMatcher(self.matcher)
-        self.number = -number  # who codes columns knows parts by their numbers
+        self.number = next(_numbers)  # who codes columns tells parts apart by their numbers
 
     def open_clauses(self, seen: Event, found: Ints, keep: Keep) -> Ints:
         """The clauses that an event leaves open; not those of rules that are found already."""

@@ -133,6 +133,7 @@ class Ready:
         self._segment = segment
         self._context = context
         self._lock = threading.Lock()
+        self.known_costly: Costly | None = None
 
     @cached_property
     def matcher(self) -> SegmentMatcher:
@@ -144,18 +145,17 @@ class Ready:
     def batch(self) -> BatchMatcher:
         return BatchMatcher(self.matcher)
 
-    def costly(self, details: Columns, number: int) -> Costly:
+    def costly(self, details: Columns) -> Costly:
         """What finds the rules that call operators."""
-        with self._lock:
-            known: Costly | None = self.__dict__.get("_costly")
-            if known is None:
-                ordinals = self._segment.costly
-                rules = rules_of(details, ordinals)
-                known = Costly(
-                    self._segment, rules, lambda i: details[i].id, self._context[1], number
-                )
-                self.__dict__["_costly"] = known
-        return known
+        if self.known_costly is None:
+            with self._lock:
+                if self.known_costly is None:
+                    rules = rules_of(details, self._segment.costly)
+                    schema = self._context[1]
+                    self.known_costly = Costly(
+                        self._segment, rules, lambda i: details[i].id, schema
+                    )
+        return self.known_costly
 
 
 def rules_of(details: Columns, ordinals: NDArray[Any]) -> list[Any]:
@@ -189,7 +189,18 @@ class Part:
 
     @property
     def costly(self) -> Costly:
-        return self._ready.costly(self.details, self.number)
+        return self._ready.costly(self.details)
+
+    @property
+    def known_costly(self) -> Costly | None:
+        """The same, if it is there already."""
+        return self._ready.known_costly
+
+    def prepare(self) -> Part:
+        """Do what the first event would have to wait for, where rules call operators."""
+        if self.has_costly:
+            _ = self.costly
+        return self
 
     @property
     def matcher(self) -> SegmentMatcher:

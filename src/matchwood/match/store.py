@@ -109,7 +109,7 @@ class Store:
 
     def _part(self, built: Built, given: Sequence[Details]) -> Part:
         details = Columns.of([given[i] for i in built.order.tolist()])
-        return Part(built.segment, details, self._context())
+        return Part(built.segment, details, self._context()).prepare()
 
     # What follows runs under the lock
 
@@ -190,7 +190,8 @@ class Store:
     def _forget_calls(self) -> None:
         """Have the calls of rules that are gone forgotten, once they are many."""
         snapshot = self._snapshot
-        tables = [part.costly.table for part in snapshot.parts if part.has_costly]
+        known = [part.known_costly for part in snapshot.parts]
+        tables = [costly.table for costly in known if costly is not None]
         tables += [one.costly.source.table for one in snapshot.pending if one.costly is not None]
         self.decider.tidy(tables)
 
@@ -232,6 +233,7 @@ class Store:
         if built is None:
             built = build(rules, self.statistics)
         columns = Columns.joined([part.details for part in chosen], live, rules, built.order)
+        part = Part(built.segment, columns, self._context()).prepare()
         with self._lock:
             now = {part.number: part for part in self._snapshot.parts}
             gone = [
@@ -239,7 +241,6 @@ class Store:
                 for part, some in zip(chosen, live, strict=True)
             ]
             dead = np.flatnonzero(np.concatenate(gone)[built.order])
-            part = Part(built.segment, columns, self._context())
             self._replace(part.without(dead) if len(dead) else part, chosen, ())
             self._forget_calls()
 
