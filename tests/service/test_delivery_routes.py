@@ -1,11 +1,15 @@
 """Events reach those whose rules they match: polled, acknowledged, streamed."""
 
+import asyncio
 import json
 import threading
 import time
 
 import pytest
+from sqlalchemy import select
 
+from matchwood.service import outbox
+from matchwood.service.database import events
 from service.serving import Served, served, settings_in
 
 
@@ -106,3 +110,42 @@ def _messages(lines, count: int):
             if len(found) == count:
                 break
     return found
+
+
+def _collect(running: Served) -> None:
+    loop = running.service._loop
+    assert loop is not None
+    asyncio.run_coroutine_threadsafe(running.service._collect(), loop).result(30)
+
+
+def _kept(running: Served) -> list[int]:
+    with running.service.engine.connect() as connection:
+        return list(connection.scalars(select(events.c.number).order_by(events.c.number)))
+
+
+def test_what_all_have_acknowledged_is_kept_no_longer(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(outbox, "CHUNK_EVENTS", 2)
+    with served(settings_in(tmp_path)) as running:
+        first, second = running.subscribe("x = 1"), running.subscribe("x = 1")
+        ids = [one["id"] for one in running.publish([{"x": 1}] * 4)["results"]]
+        running.fetch(first, ack=ids[3])
+        running.fetch(second, ack=ids[1])
+        _collect(running)
+        assert _kept(running) == ids[2:]
+        assert [one["id"] for one in running.fetch(second)] == ids[2:]
+
+
+def test_what_is_not_fetched_in_time_is_dropped_and_counted(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(outbox, "CHUNK_EVENTS", 2)
+    with served(settings_in(tmp_path, retention=0.1)) as running:
+        made = running.subscribe("x = 1")
+        ids = [one["id"] for one in running.publish([{"x": 1}] * 2)["results"]]
+        running.fetch(made, ack=ids[0])
+        time.sleep(0.2)
+        _collect(running)
+        assert _kept(running) == []
+        assert running.fetch(made) == []
+        path = f"/subscriptions/{made['id']}"
+        shown = running.http.get(path, headers=running.as_subscriber(made)).json()
+        assert shown["missed"] == 1
+        assert "matchwood_deliveries_dropped_total 1.0" in running.http.get("/metrics").text
