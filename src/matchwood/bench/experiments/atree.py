@@ -9,6 +9,7 @@ from __future__ import annotations
 from matchwood.bench.experiments.claims import Claim, Ranking, RunsOut, Saving, Trend
 from matchwood.bench.experiments.experiment import (
     BUILDING,
+    CANDIDATES,
     MATCHING,
     MEMORY,
     OURS,
@@ -39,55 +40,55 @@ ADS = {
 Sweep = tuple[str, str, dict[str, tuple[Value, ...]], bool]
 
 
-def _both(*values: Value) -> dict[str, tuple[Value, ...]]:
+def both(*values: Value) -> dict[str, tuple[Value, ...]]:
     return {"small": values, "paper": values}
 
 
-def _fewer(small: tuple[Value, ...], *paper: Value) -> dict[str, tuple[Value, ...]]:
+def fewer(small: tuple[Value, ...], *paper: Value) -> dict[str, tuple[Value, ...]]:
     return {"small": small, "paper": paper}
 
 
 SIZE: Sweep = (
     "rules",
     "rules",
-    _fewer((1_000, 3_000, 10_000, 30_000), 100_000, 300_000, 1_000_000, 3_000_000),
+    fewer((1_000, 3_000, 10_000, 30_000), 100_000, 300_000, 1_000_000, 3_000_000),
     True,
 )
-DEPTH: Sweep = ("depth", "depth of rules", _both(1, 2, 3, 4, 5, 6), True)
+DEPTH: Sweep = ("depth", "depth of rules", both(1, 2, 3, 4, 5, 6), True)
 OPERANDS: Sweep = (
     "operands",
     "operands of a node",
-    _fewer((2, 4, 6, 10, 12), 2, 4, 6, 8, 10, 12),
+    fewer((2, 4, 6, 10, 12), 2, 4, 6, 8, 10, 12),
     True,
 )
 ALPHA: Sweep = (
     "alpha",
     "Zipf α of subexpressions",
-    _fewer((0.0, 0.2, 0.6, 1.0), 0.0, 0.2, 0.4, 0.6, 0.8, 1.0),
+    fewer((0.0, 0.2, 0.6, 1.0), 0.0, 0.2, 0.4, 0.6, 0.8, 1.0),
     False,
 )
 ATTRIBUTES: Sweep = (
     "attributes",
     "attributes",
-    _fewer((30, 100, 1_000, 10_000), 30, 100, 300, 1_000, 3_000, 10_000),
+    fewer((30, 100, 1_000, 10_000), 30, 100, 300, 1_000, 3_000, 10_000),
     False,
 )
 CARDINALITY: Sweep = (
     "cardinality",
     "values of an attribute",
-    _fewer((3, 30, 100, 1_000), 3, 10, 30, 100, 300, 1_000),
+    fewer((3, 30, 100, 1_000), 3, 10, 30, 100, 300, 1_000),
     False,
 )
 SKEW: Sweep = (
     "attribute_alpha",
     "Zipf α of attributes",
-    _fewer((0.0, 0.6, 1.0), 0.0, 0.2, 0.4, 0.6, 0.8, 1.0),
+    fewer((0.0, 0.6, 1.0), 0.0, 0.2, 0.4, 0.6, 0.8, 1.0),
     False,
 )
 EVENTS: Sweep = (
     "event_size",
     "attributes of an event",
-    _fewer((5, 10, 20, 30), 5, 10, 15, 20, 25, 30),
+    fewer((5, 10, 20, 30), 5, 10, 15, 20, 25, 30),
     False,
 )
 
@@ -195,11 +196,11 @@ EXPERIMENTS = (
         paper=PAPER,
         shown="Table 4",
         title="All algorithms on advertisements",
-        measures=(MATCHING, BUILDING, MEMORY),
+        measures=(MATCHING, BUILDING, MEMORY, CANDIDATES),
         workload="",
         settings=ADS,
         varied="workload",
-        values=_both("ads"),
+        values=both("ads"),
         contestants=(ATREE, BDD, TRANSLATION, BOP, INTERVAL, DEWEY, SCAN, *OURS),
         claims=(
             Ranking(T, ("A-Tree", "BDD", "Translation", "BoP", "Interval ID", "Dewey ID", "Scan")),
@@ -236,6 +237,7 @@ EXPERIMENTS = (
                 "Dewey ID": {"ads": 1887},
             },
         },
-        note="The advertisements are made, after the figures of §6.2; the paper's are not public.",
+        note="The advertisements are made, after the figures of §6.2; the paper's are not public. "
+        "The engine does not count what it tries.",
     ),
 )

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from matchwood.bench.kernel import warm_up
 from matchwood.bench.laboratory import overlapping
 from matchwood.bench.laboratory.points import Budget, Point
 from matchwood.engine import Matcher
@@ -298,6 +299,6 @@ def _warm_up(contestant: Any, point: Point) -> None:
     built.times(events, Budget(1, 1, 30, 0.05))
     inserted(built, replace(point, settings={**point.settings, "rules": len(rules)}))
     if isinstance(built, _Engine):
-        from matchwood.warm import warm_up
-
-        warm_up()
+        warm_up()  # small and large segments have kernels of their own
+    gc.collect()
+    gc.freeze()  # the compiler's objects are many, and each collection would look at them
