@@ -60,14 +60,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 # Through Connect these say whether files, batches and streams travel; the others take minutes.
 THROUGH_CONNECT = {"test_match.py", "test_profile.py", "test_sql.py", "test_stream.py"}
+# These start processes with a Spark of their own, and can be anywhere.
+APART = {"test_cluster.py", "test_demo.py", "test_programs.py", "test_running.py"}
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """All Spark tests go to one worker, and those of Connect to another: a session each."""
+    """The tests of Spark's session go to one worker, and those of Connect to another."""
     left_out = []
     for item in items:
-        if item.get_closest_marker("spark"):
+        if item.path.name == "test_cluster.py":
+            item.add_marker(pytest.mark.xdist_group("cluster"))  # which they share
+        if item.get_closest_marker("spark") and item.path.name not in APART:
             params = getattr(getattr(item, "callspec", None), "params", {})
             connect = params.get("spark") == "connect"
             item.add_marker(pytest.mark.xdist_group("connect" if connect else "spark"))
