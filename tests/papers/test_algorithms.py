@@ -14,6 +14,7 @@ from matchwood.language.tree import Not
 from matchwood.papers.protocol import Unsupported, Work
 from matchwood.papers.registry import ALGORITHMS
 from matchwood.workloads.abe_gen import AbeGen
+from papers.conjunctive_rules import conjunctions, numeric_events
 
 # Switches beyond an algorithm's own choice, by its name
 SWITCHES: dict[str, list[dict[str, object]]] = {
@@ -27,13 +28,25 @@ SWITCHES: dict[str, list[dict[str, object]]] = {
         {"binary": True},
     ],
     "interval": [{"walk": True}],
+    "dexin": [
+        {"planner": "optimal"},
+        {"method": "exclusive", "ordered": False},
+        {"method": "inclusive", "slots": 7},
+    ],
+    "be-tree": [{"capacity": 2}],
+    "h-tree": [{"indexed": 2, "cells": 3, "parts": 9}],
 }
+# Those that take nothing but conjunctions: they are asked about more of them
+OF_CONJUNCTIONS = ("dexin", "rein", "tama", "opindex", "be-tree", "h-tree")
 CASES = [
     pytest.param(name, switches, id="-".join([name, *(f"{k}={v}" for k, v in switches.items())]))
     for name in ALGORITHMS
     for switches in [{}, *SWITCHES.get(name, [])]
 ]
 every = pytest.mark.parametrize(("name", "switches"), CASES)
+of_conjunctions = pytest.mark.parametrize(
+    ("name", "switches"), [case for case in CASES if case.values[0] in OF_CONJUNCTIONS]
+)
 NO_OPERATORS = [ordered, stringy, lazy.filter(lambda text: "(" not in text or "contains" in text)]
 any_rules = trees(*NO_OPERATORS, st.sampled_from(["true", "false"]))
 
@@ -53,14 +66,45 @@ def answers(algorithm, given_events):
     return found
 
 
+def agrees(algorithm, found, right):
+    """An approximate one may find more."""
+    return found >= right if algorithm.approximate else found == right
+
+
 @every
 @given(st.lists(any_rules, max_size=12), st.lists(events, max_size=5))
 @examples(0.25)
 def test_built_from_any_rules(name, switches, given_rules, given_events):
     rules = supported(name, given_rules)
     algorithm = ALGORITHMS[name](rules, **switches)
-    assert answers(algorithm, given_events) == expected(rules, given_events)
+    assert agrees(algorithm, answers(algorithm, given_events), expected(rules, given_events))
     assert algorithm.bytes > 0
+
+
+@of_conjunctions
+@given(
+    st.lists(conjunctions, max_size=8),
+    st.lists(st.one_of(conjunctions, st.integers(0, 20)), max_size=14),
+    st.lists(numeric_events, min_size=1, max_size=4),
+)
+@examples(0.3)
+def test_conjunctions_come_and_go(name, switches, first, changes, given_events):
+    """Free and missing attributes, open and closed ends, `!=` and `not between`."""
+    rules = dict(enumerate(first))
+    algorithm = ALGORITHMS[name](rules, **switches)
+    right = expected(rules, given_events)
+    assert agrees(algorithm, answers(algorithm, given_events), right)
+    for number, change in enumerate(changes, 100):
+        if isinstance(change, int):
+            if rules:
+                gone = sorted(rules)[change % len(rules)]
+                del rules[gone]
+                algorithm.remove(gone)
+        else:
+            rules[number] = change
+            algorithm.add(number, change)
+        event = given_events[number % len(given_events)]
+        assert agrees(algorithm, answers(algorithm, [event]), expected(rules, [event]))
 
 
 @every
@@ -88,7 +132,7 @@ def test_rules_come_and_go(name, switches, first, changes, given_events):
             rules[number] = change
             algorithm.add(number, change)
         event = given_events[number % len(given_events)]
-        assert answers(algorithm, [event]) == expected(rules, [event])
+        assert agrees(algorithm, answers(algorithm, [event]), expected(rules, [event]))
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +149,8 @@ def test_abe_gen(name, switches, abe_gen):
     kind = ALGORITHMS[name]
     rules = {number: text for number, text in texts.items() if kind.supports(parse(text))}
     algorithm = kind(rules, **switches)
-    assert answers(algorithm, given_events) == {pair for pair in right if pair[1] in rules}
+    right = {pair for pair in right if pair[1] in rules}
+    assert agrees(algorithm, answers(algorithm, given_events), right)
     assert isinstance(algorithm.work, Work)
     assert algorithm.work.predicates > 0
     assert algorithm.work.candidates <= len(rules)
@@ -135,7 +180,7 @@ def test_abe_gen_in_any_order(name, switches, abe_gen):
         if step % 60 == 0:
             at = dice.randrange(len(given_events))
             right_now = {pair[1] for pair in right if pair[0] == at and pair[1] in there}
-            assert set(algorithm.match(given_events[at])) == right_now
+            assert agrees(algorithm, set(algorithm.match(given_events[at])), right_now)
     for number in sorted(there):
         algorithm.remove(number)
     assert answers(algorithm, given_events) == set()
@@ -159,7 +204,7 @@ def test_ids_are_checked(name, switches):
     with pytest.raises(ValueError, match="'x' is there already"):
         algorithm.add("x", "a = 2")
     assert algorithm.match({"a": 1}) == ["x"]
-    assert algorithm.match({"a": 2}) == []
+    assert algorithm.match({"a": 2}) == [] or algorithm.approximate
 
 
 @every
@@ -176,10 +221,12 @@ def test_constants_and_undefined(name, switches):
     given_events = [{}, {"x": 1}, {"x": 0}, {"y": 0}, {"x": 1, "y": 1}, {"x": 0, "y": 0, "z": 1}]
     given_events += [{"x": 1, "y": 0, "z": 0}, {"x": [1, 2], "y": []}, {"x": "1", "y": 1}]
     right = expected(rules, given_events)
-    assert answers(kind(rules, **switches), given_events) == right
+    algorithm = kind(rules, **switches)
+    assert agrees(algorithm, answers(algorithm, given_events), right)
     negated = {rule_id: Not(parse(text)) for rule_id, text in rules.items()}
     negated = {rule_id: tree for rule_id, tree in negated.items() if kind.supports(tree)}
-    assert answers(kind(negated, **switches), given_events) == expected(negated, given_events)
+    algorithm = kind(negated, **switches)
+    assert agrees(algorithm, answers(algorithm, given_events), expected(negated, given_events))
 
 
 def test_the_engine_says_the_same(abe_gen):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -46,6 +47,15 @@ def boxes(constraints: Constraints) -> Boxes:
     return Boxes(*_split(*constraints, counts))
 
 
+@lru_cache(maxsize=16_384)  # one set of rules is shown to all of these algorithms
+def _is_boxes(rule: Node) -> bool:
+    try:
+        boxes(Axes().gather([rule]))
+    except Unsupported:
+        return False
+    return True
+
+
 class Boxed(Algorithm):
     """Rules as boxes by number, and what all algorithms over them share.
 
@@ -54,11 +64,7 @@ class Boxed(Algorithm):
 
     @classmethod
     def supports(cls, rule: Node) -> bool:
-        try:
-            boxes(Axes().gather([rule]))
-        except Unsupported:
-            return False
-        return True
+        return _is_boxes(rule)
 
     def build(self, rules: dict[Id, Rule]) -> None:
         """Codes for all constants, and an index of all boxes."""

@@ -123,6 +123,7 @@ class Axes:
 
     def __init__(self) -> None:
         self._axes: list[Axis] = []
+        self._attributes: list[str] = []
         self._number: dict[tuple[str, bool, Family], int] = {}
         self._of: dict[str, list[tuple[bool, Family, int]]] = {}  # by attribute
         self._numbers: dict[str, int] = {}  # axes of numbers
@@ -144,6 +145,7 @@ class Axes:
         if number is None:
             number = self._number[key] = len(self._axes)
             self._axes.append(Axis())
+            self._attributes.append(attribute)
             self._of.setdefault(attribute, []).append((second, family, number))
             if second:
                 self._read.add(attribute)
@@ -152,6 +154,9 @@ class Axes:
             elif family is Family.STRING:
                 self._strings[attribute] = number
         return number
+
+    def attribute(self, axis: int) -> str:
+        return self._attributes[axis]
 
     def code(self, attribute: str, value: int) -> int:
         return self._axes[self._numbers[attribute]].code(value)

@@ -24,6 +24,12 @@ _CLASSES = {
     "hanson": "hanson.Hanson",
     "aguilera": "aguilera.Aguilera",
     "neon": "neon.Neon",
+    "dexin": "dexin.Dexin",
+    "rein": "rein.Rein",
+    "tama": "tama.Tama",
+    "opindex": "opindex.OpIndex",
+    "be-tree": "be_tree.BeTree",
+    "h-tree": "h_tree.HTree",
 }
 
 

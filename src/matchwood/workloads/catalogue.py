@@ -6,6 +6,7 @@ from typing import Any, Protocol
 from matchwood.workloads.abe_gen import AbeGen
 from matchwood.workloads.ads import Ads
 from matchwood.workloads.audiences import Audiences
+from matchwood.workloads.dexin import Dexin
 from matchwood.workloads.fontoura import Fontoura
 from matchwood.workloads.le_subscribe import LeSubscribe
 from matchwood.workloads.overlapping import Overlapping
@@ -14,7 +15,7 @@ from matchwood.workloads.overlapping import Overlapping
 OF_PAPERS: dict[str, type[Any]] = {"abe-gen": AbeGen, "fontoura": Fontoura, "ads": Ads}
 WORKLOADS: dict[str, type[Any]] = {
     "audiences": Audiences, **OF_PAPERS, "le-subscribe": LeSubscribe,
-    "overlapping": Overlapping,
+    "overlapping": Overlapping, "dexin": Dexin,
 }  # fmt: skip
 
 
