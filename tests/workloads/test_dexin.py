@@ -81,9 +81,9 @@ def test_zipf_prefers_low_values():
 
 @pytest.mark.parametrize("rate", [0.01, 0.05, 0.2])
 def test_the_matching_rate_is_that_of_its_construction(rate):
-    workload = Dexin(rules=600, matching=rate)
+    workload = Dexin(rules=300, matching=rate)
     assert workload.sources == round(1 / rate)
-    events = workload.events(min(workload.sources, 20))
+    events = workload.events(min(workload.sources, 8))
     assert matched(workload, events) == pytest.approx(rate, rel=0.01)
     assert workload.events(workload.sources + 1)[-1] == events[0]
 

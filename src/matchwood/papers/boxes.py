@@ -140,6 +140,8 @@ class Boxed(Algorithm):
             trees = ((rule_id, parse(rule)) for rule_id, rule in self._rules.items())
             return [rule_id for rule_id, tree in trees if evaluate(tree, seen) is True]
         found = self._rule_of[self.find(codes[: self._known])]
+        asked = min(self.work.candidates, len(self._rules))  # of a rule, more than one box may be
+        self.work = self.work._replace(candidates=asked)
         if self.approximate:
             found = np.unique(found)
         named = self._roster.named(found)
@@ -166,8 +168,9 @@ class Boxed(Algorithm):
 
     @property
     def bytes(self) -> int:
-        """Of codes, of rules by box, and of the index."""
-        return self._axes.bytes + 8 * self._room + 4 * self._roster.room + self.index_bytes
+        """Of codes, of rules by box, and of the index; of no rules it is a byte."""
+        chains = 8 * self._room + 4 * self._roster.room
+        return max(1, self._axes.bytes + chains + self.index_bytes)
 
     @property
     @abstractmethod

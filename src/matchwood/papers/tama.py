@@ -34,7 +34,7 @@ class Tama(Boxed):
 
     >>> tama = Tama({n: f"a between {n} and {n + 9}" for n in range(100)}, levels=4)
     >>> {5, 14} <= set(tama.match({"a": 14})), tama.false_positives({"a": 14})
-    (True, [3, 4, 15, 16, 17])
+    (True, [4, 15, 16, 17, 18, 19])
     """
 
     name = "TAMA"

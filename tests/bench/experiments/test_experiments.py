@@ -19,6 +19,7 @@ def test_all_figures_and_tables_are_there():
         *(f"atree-fig13{letter}" for letter in "abcd"),
         *(f"fontoura-table{number}" for number in (2, 3, 4)),
         *(f"fontoura-fig{number}" for number in range(7, 15)),
+        *(f"dexin-fig{number}" for number in range(2, 18)),
     }
 
 

@@ -4,7 +4,7 @@ from importlib import import_module
 
 from matchwood.bench.experiments.experiment import Experiment
 
-MODULES = ("atree", "atree_design", "fontoura", "le_subscribe", "overlapping")
+MODULES = ("atree", "atree_design", "fontoura", "le_subscribe", "dexin", "overlapping")
 
 
 def experiments() -> dict[str, Experiment]:

@@ -37,6 +37,9 @@ VISITED = Measure("nodes", "nodes or entries visited", "an event")
 FINDING = Measure("index_ms", "index evaluation", "ms an event", whole="match_ms")
 SORTING = Measure("sort_ms", "sorting", "ms an event", whole="match_ms")
 EVALUATING = Measure("evaluate_ms", "expression evaluation", "ms an event", whole="match_ms")
+DEVIATION = Measure("match_deviation_ms", "standard deviation of matching time", "ms")
+PLAN_COST = Measure("plan_cost", "cost of the plan", "steps a rule")
+FALSE_POSITIVES = Measure("false_positives", "rules that are named but not true", "an event")
 SELECTIVITY = Measure("selectivity", "rules that an event matches", "%", 100.0)
 
 
