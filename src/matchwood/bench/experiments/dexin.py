@@ -152,7 +152,7 @@ EXPERIMENTS = (
         Ranking(BUILDING.name, ("DEXIN, linked lists", "DEXIN")),
         measures=(BUILDING, INSERTING), contestants=(LISTS, *ALL), added=200,
         note="The paper adds rules one by one to nothing. Ours are given all at once, without the "
-        "time to parse them; beside it, the mean of 200 that are added one by one, parsing and all.",
+        "time to parse them; beside it, the mean of 200 added one by one, parsing and all.",
     ),
     _of(
         14, "Memory", "rules", SIZES,
