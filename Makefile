@@ -10,7 +10,7 @@ EXTRAS := dev,spark,service,bench
 # Build tools are pinned like the rest, so the package is built with these and not in isolation.
 BUILD_TOOLS := hatchling editables
 JOBS ?= 2
-BENCHES := $(addprefix matchwood.bench.,parser engine scaling strings ranges few updates files service soak spark spark_large)
+BENCHES := $(addprefix matchwood.bench.,parser engine scaling strings ranges boxes few updates files service soak spark spark_large)
 SPARK35 := .venv-spark35
 # What the tests of Spark import, beside matchwood itself.
 SPARK35_TOOLS := duckdb hypothesis polars psutil pytest

@@ -1,6 +1,7 @@
 """The published algorithms for conjunctions of ranges, beside the engine.
 
     python -m matchwood.bench.boxes [--rules 1000000] [--events 512] [--algorithms dexin,rein]
+        [--workloads dexin,sparse,dense]
 
 `dexin`: ten attributes, all in every rule and event, a tenth of the constraints points. `sparse`
 and `dense`: as in `matchwood.bench.ranges`. Times are of the processor, one thread, so that other
