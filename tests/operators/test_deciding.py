@@ -335,3 +335,15 @@ def test_near_misses_of_rules_with_calls():
     assert near[1] == ["mob(i, ?n) and ?n > 5"]
     assert len(near[2]) == 2
     assert matcher.explain(1, {"i": 9, "a": 1}).truth is True
+
+
+def test_whether_any_rule_calls_an_operator():
+    matcher = Matcher({1: "a = 1 and startswith(s, 'x')"}, operators={"mob": _mob})
+    assert not matcher.calls_operators
+    matcher[2] = "mob(i, ?n)"
+    assert matcher.calls_operators
+    matcher.compact()
+    assert matcher.calls_operators
+    del matcher[2]
+    matcher.compact()
+    assert not matcher.calls_operators

@@ -76,6 +76,13 @@ class Store:
                 self._known = known
         return self._known
 
+    @property
+    def calls_operators(self) -> bool:
+        """Whether a rule calls an operator, and so may bind variables."""
+        snapshot = self._snapshot
+        pending = any(one.costly is not None for one in snapshot.pending)
+        return pending or any(part.has_costly for part in snapshot.parts)
+
     def _details(self, rule_id: Id) -> Details:
         with self._lock:  # where a rule is and the snapshot that it is in change together
             number, ordinal = divmod(self._where[rule_id], _ORDINALS)

@@ -153,7 +153,7 @@ class RuleSet:
         matcher = self.matcher
         found: list[dict[str, Bindings | None]] = []
         try:
-            if matcher.operators:  # only they bind variables
+            if matcher.calls_operators:  # only they bind variables
                 found = [
                     matcher.match(event, tags=tags, limit=limit, bindings=True) for event in events
                 ]

@@ -21,6 +21,7 @@ from matchwood.operators import Operator, Operators
 from matchwood.workloads.drawing import below, key_of, uniform
 
 MODELS = ("uniform", "zipf")
+_REMEMBERED = 256  # events whose predicates an operator knows
 _WEIGHTS, _LENGTHS, _DRAWN, _CHANCES, _EVENTS = range(5)
 
 Ints = NDArray[np.int32]
@@ -128,7 +129,8 @@ class Overlapping:
 
         def holds(event: Mapping[str, object], number: int, predicate: int) -> bool:
             if number not in known:
-                known.clear()
+                if len(known) >= _REMEMBERED:
+                    known.clear()
                 known[number] = self.truth(number)
             if seconds:
                 time.sleep(seconds)
