@@ -37,7 +37,7 @@ SWITCHES: dict[str, list[dict[str, object]]] = {
     "h-tree": [{"indexed": 2, "cells": 3, "parts": 9}],
 }
 # Those that take nothing but conjunctions: they are asked about more of them
-OF_CONJUNCTIONS = ("dexin", "rein", "tama", "opindex", "be-tree", "h-tree")
+OF_CONJUNCTIONS = ("dexin", "rein", "tama", "opindex", "be-tree", "h-tree", "bitmaps")
 CASES = [
     pytest.param(name, switches, id="-".join([name, *(f"{k}={v}" for k, v in switches.items())]))
     for name in ALGORITHMS

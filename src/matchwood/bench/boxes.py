@@ -26,7 +26,7 @@ from matchwood.papers.registry import ALGORITHMS
 from matchwood.workloads.conjunctions import HalfRanges
 from matchwood.workloads.dexin import Dexin
 
-NAMES = "dexin,rein,tama,opindex,be-tree,h-tree"
+NAMES = "dexin,rein,tama,opindex,be-tree,h-tree,bitmaps"
 SINGLES = 60
 BATCHES = 3
 WARMING = 300  # rules to compile kernels with

@@ -30,6 +30,7 @@ _CLASSES = {
     "opindex": "opindex.OpIndex",
     "be-tree": "be_tree.BeTree",
     "h-tree": "h_tree.HTree",
+    "bitmaps": "bitmaps.Bitmaps",
 }
 
 
