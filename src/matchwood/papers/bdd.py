@@ -46,7 +46,7 @@ class Bdd(Algorithm):
 
     >>> bdd = Bdd({1: "a = 1 and b = 1", 2: "b = 1 and a = 1", 3: "a = 1 or b = 1"})
     >>> sorted(bdd.match({"a": 1})), bdd.nodes
-    ([3], 4)
+    ([3], 3)
     """
 
     name = "BDD"

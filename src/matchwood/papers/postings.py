@@ -22,7 +22,7 @@ class Postings:
 
     >>> postings = Postings(np.array([1, 0, 1]), np.array([7, 8, 9], np.int32))
     >>> postings.put(3, 5), postings.drop(1, 7), postings.of(1).tolist(), postings.of(3).tolist()
-    (None, 0, [9], [5])
+    (None, 1, [9], [5])
     """
 
     def __init__(self, keys: NDArray[np.integer], values: Ints) -> None:
