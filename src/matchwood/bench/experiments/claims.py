@@ -125,7 +125,7 @@ class Trend:
             return Verdict(OPEN, "")
         right = sum(self._fits(factor) for factor in factors.values())
         outcome = AGREES if right == len(factors) else PARTLY if right else DIFFERS
-        told = ", ".join(f"{label} ×{factor:.2g}" for label, factor in factors.items())
+        told = ", ".join(f"{label} ×{_factor(factor)}" for label, factor in factors.items())
         return Verdict(outcome, f"from the first value to the last: {told}")
 
     def _fits(self, factor: float) -> bool:
@@ -156,6 +156,10 @@ class RunsOut:
             return Verdict(DIFFERS, f"it did not, up to {shown(last)}")
         outcome = AGREES if ours[0] == self.value else PARTLY
         return Verdict(outcome, f"over its budget at {shown(ours[0])}")
+
+
+def _factor(factor: float) -> str:
+    return f"{factor:.0f}" if factor >= 10 else f"{factor:.2g}"
 
 
 def shared(lines: Lines, *labels: str) -> list[Any]:
