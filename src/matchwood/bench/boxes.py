@@ -4,8 +4,9 @@
         [--workloads dexin,sparse,dense]
 
 `dexin`: ten attributes, all in every rule and event, a tenth of the constraints points. `sparse`
-and `dense`: as in `matchwood.bench.ranges`. Times are of the processor, one thread, so that other
-work on the machine moves them little.
+and `dense`: as in `matchwood.bench.ranges`. `le-subscribe-0.5`: that of Fabret et al., where half
+of the predicates on numbers are equalities, or another share, as its name says. Times are of the
+processor, one thread, so that other work on the machine moves them little.
 """
 
 from __future__ import annotations
@@ -25,8 +26,10 @@ from matchwood.papers.boxes import Boxed
 from matchwood.papers.registry import ALGORITHMS
 from matchwood.workloads.conjunctions import HalfRanges
 from matchwood.workloads.dexin import Dexin
+from matchwood.workloads.le_subscribe import LeSubscribe
 
 NAMES = "dexin,rein,tama,opindex,be-tree,h-tree,bitmaps"
+LE_SUBSCRIBE = "le-subscribe-"
 SINGLES = 60
 BATCHES = 3
 WARMING = 300  # rules to compile kernels with
@@ -56,6 +59,9 @@ def made(
 ) -> tuple[dict[int, str], list[dict[str, int]]]:
     if workload == "dexin":
         given: Any = Dexin(rules=rules, seed=seed)
+    elif workload.startswith(LE_SUBSCRIBE):
+        share = float(workload.removeprefix(LE_SUBSCRIBE))
+        given = LeSubscribe(rules=rules, equality=share, seed=seed)
     else:
         given = HalfRanges(rules=rules, seed=seed, **SETTINGS[workload])
     return dict(enumerate(given.texts())), given.events(events)

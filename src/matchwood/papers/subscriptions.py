@@ -10,16 +10,13 @@ subscriptions. A number is that of a box.
 from __future__ import annotations
 
 from abc import abstractmethod
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.language.tree import Node
-from matchwood.papers.boxes import Boxed, Boxes, boxes
-from matchwood.papers.conjunctive import Axes
-from matchwood.papers.protocol import Id, Unsupported, Work
+from matchwood.papers.boxes import Boxed, Boxes
+from matchwood.papers.protocol import Id, Work
 from matchwood.papers.roster import roomy
 
 Ints = NDArray[np.int32]
@@ -73,10 +70,6 @@ class Subscriptions(Boxed):
         if self._gone > len(self._rules) + _FEW:
             self.build(self._rules)
 
-    @classmethod
-    def supports(cls, rule: Node) -> bool:
-        return _supported(rule)
-
     def worked(self, predicates: int, nodes: int, candidates: int) -> None:
         """Note what a match did. Candidates are boxes, of which a rule may have several."""
         self.work = Work(int(predicates), int(nodes), min(int(candidates), len(self._roster)))
@@ -97,13 +90,3 @@ class Subscriptions(Boxed):
     def rows_bytes(self) -> int:
         """Of all rows, and where they are."""
         return 12 * self._used + self.at.nbytes + self.size.nbytes
-
-
-@lru_cache(maxsize=4096)
-def _supported(rule: Node) -> bool:
-    """The same for all algorithms here."""
-    try:
-        boxes(Axes().gather([rule]))
-    except Unsupported:
-        return False
-    return True
