@@ -97,7 +97,7 @@ class BatchMatcher:
         self.used = int(tree.used[0])
         self._free: list[Masks] = []
         self._each = Cost("each", 2e-4 if segment.nodes > 10_000 else 2e-5)
-        self._sweep = Cost("sweep", 1e-4 + 4e-7 * segment.nodes)
+        self._sweep = Cost("sweep", 1e-4 + 1.5e-7 * segment.nodes)
 
     @property
     def scratch_bytes(self) -> int:
