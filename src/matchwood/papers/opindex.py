@@ -163,13 +163,9 @@ def _predicates(axis, low, high, box):
 
 
 @inlined
-def _tally(items, begin, end, need, counts, out, top):
+def _tally(items, begin, end, counts):
     for i in range(begin, end):
-        box = items[i]
-        counts[box] += 1
-        out[top] = box
-        top += counts[box] == need[box]
-    return top
+        counts[items[i]] += 1
 
 
 @inlined
@@ -190,7 +186,6 @@ def _count(codes, lists, pivoted, at, size, keys, items, need, counts, out, segm
     predicates that are true."""
     for i in range(len(counts)):
         counts[i] = 0
-    top = 0
     entries = np.int64(0)
     for pivot in range(len(pivoted)):
         if pivoted[pivot] == 0 or codes[pivot] == MISSING:
@@ -204,25 +199,29 @@ def _count(codes, lists, pivoted, at, size, keys, items, need, counts, out, segm
             if number >= 0:
                 for run in range(number * segments, number * segments + segment):
                     entries += size[run]
-                    top = _tally(items, at[run], at[run] + size[run], need, counts, out, top)
+                    _tally(items, at[run], at[run] + size[run], counts)
                 run = number * segments + segment
                 middle = _first(keys, at[run], at[run] + size[run], code + 1)
                 entries += middle - at[run]
-                top = _tally(items, at[run], middle, need, counts, out, top)
+                _tally(items, at[run], middle, counts)
             number = np.int64(lists[pivot, axis, _LE])
             if number >= 0:
                 run = number * segments + segment
                 middle = _first(keys, at[run], at[run] + size[run], code)
                 entries += at[run] + size[run] - middle
-                top = _tally(items, middle, at[run] + size[run], need, counts, out, top)
+                _tally(items, middle, at[run] + size[run], counts)
                 for run in range(number * segments + segment + 1, (number + 1) * segments):
                     entries += size[run]
-                    top = _tally(items, at[run], at[run] + size[run], need, counts, out, top)
+                    _tally(items, at[run], at[run] + size[run], counts)
             number = np.int64(lists[pivot, axis, _EQ])
             if number >= 0:
                 run = number * segments + segment
                 begin = _first(keys, at[run], at[run] + size[run], code)
                 end = _first(keys, begin, at[run] + size[run], code + 1)
                 entries += end - begin
-                top = _tally(items, begin, end, need, counts, out, top)
+                _tally(items, begin, end, counts)
+    top = 0
+    for box in range(len(counts)):
+        out[top] = box
+        top += (counts[box] == need[box]) & (need[box] > 0)
     return top, entries

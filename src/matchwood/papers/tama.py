@@ -145,7 +145,6 @@ def _count(codes, at, size, items, need, counts, out, levels):
     entries that were met. An interval has one cell at most above any code."""
     for i in range(len(counts)):
         counts[i] = 0
-    top = 0
     entries = np.int64(0)
     for axis in range(len(codes)):
         if codes[axis] == MISSING:
@@ -156,9 +155,10 @@ def _count(codes, at, size, items, need, counts, out, levels):
             run = first + cell
             entries += size[run]
             for i in range(at[run], at[run] + size[run]):
-                box = items[i]
-                counts[box] += 1
-                out[top] = box
-                top += counts[box] == need[box]
+                counts[items[i]] += 1
             cell >>= 1
+    top = 0
+    for box in range(len(counts)):
+        out[top] = box
+        top += (counts[box] == need[box]) & (need[box] > 0)
     return top, entries
