@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import matchwood.bench
+from plain_environment import without_connect
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PROGRAMS = sorted(
@@ -68,7 +69,9 @@ def test_program(program: str) -> None:
     if program == "few":
         pytest.importorskip("rule_engine")
     command = [sys.executable, "-m", f"matchwood.bench.{program}", "--scale", "small"]
-    done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=300)
+    done = subprocess.run(
+        command, capture_output=True, encoding="utf-8", timeout=300, env=without_connect()
+    )
     assert done.returncode == 0, done.stderr
     *table, line = done.stdout.splitlines()
     printed = json.loads(line)

@@ -109,7 +109,7 @@ async def read_rule(service: Ready, caller: Admin, rule_id: Id) -> RuleOut:
 
 @router.put(
     "/rules/{rule_id:path}",
-    responses={201: {"model": RuleSet, "description": "new"}, **problems(412)},
+    responses={201: {"model": RuleSet, "description": "new"}, **problems(404, 412)},
 )
 async def put_rule(
     request: Request, response: Response, service: Ready, caller: Admin, rule_id: Id, given: RuleIn
