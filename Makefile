@@ -34,7 +34,9 @@ demo: $(STAMP) ## show matchwood at its main job
 	@$(USE_JAVA); $(PYTHON_BIN) examples/demo.py
 
 .PHONY: test
-test: lint ## everything that must pass: lint, strict types, the whole test suite
+test: $(STAMP) ## everything that must pass: lint, strict types, the whole test suite
+	@# All tests share the compiled kernels, which take a core as long as lint takes the other.
+	@$(MAKE) -j 2 lint kernels
 	@$(USE_JAVA); $(USE_CHROMIUM); $(PYTHON_BIN) -m pytest -n $(JOBS) --dist loadgroup
 
 .PHONY: test-connect
@@ -56,14 +58,19 @@ lint: $(STAMP) ## lint, format and strict types
 	@$(PYTHON_BIN) -m ruff format --check
 	@$(PYTHON_BIN) -m mypy --strict
 
+.PHONY: kernels
+kernels: $(STAMP)
+	@$(PYTHON_BIN) -m matchwood.cli warm-up
+
 .PHONY: bench
 bench: $(STAMP) ## run the benchmarks: each prints a table and a JSON line
 	@$(USE_JAVA); for program in $(BENCHES); do $(PYTHON_BIN) -m $$program; done
 
 .PHONY: soak
-soak: $(STAMP) ## the service under load for minutes, then killed a hundred times on each database
+soak: $(STAMP) ## the service under load for minutes, then killed a hundred times on each database, and a stream of Spark
 	@$(PYTHON_BIN) -m matchwood.bench.soak
 	@$(PYTHON_BIN) -m pytest tests/service/test_crash.py --kills 100 -s
+	@$(USE_JAVA); $(PYTHON_BIN) -m pytest tests/spark/test_stream_killed.py --kills 100
 
 .PHONY: docs
 docs: $(STAMP) ## build the documentation into site/

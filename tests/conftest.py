@@ -9,6 +9,8 @@ from hypothesis import HealthCheck, settings
 # Spark's Python workers run what the tests run, and its driver needs no host name.
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+# No Java of the tests lives long enough for its optimising compiler to be worth its work.
+os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
 
 # The same examples in every run; `--hypothesis-profile thorough` looks for new ones.
 SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large]
@@ -49,7 +51,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--kills",
         type=int,
         default=5,
-        help="how often the service is killed on each database (default: 5)",
+        help="how often the service is killed on each database (default: 5); more than 5: "
+        "a stream of Spark is killed at all moments that are tried, not three",
     )
     parser.addoption(
         "--connect",

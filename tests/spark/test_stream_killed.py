@@ -22,7 +22,6 @@ def run(kind, folder, point=""):
     """Start the stream, and kill its processes when they are at the point."""
     mine = ("SPARK_REMOTE", "SPARK_LOCAL_REMOTE", "SPARK_CONNECT", "PYSPARK_REMOTE")
     environment = {name: it for name, it in os.environ.items() if not name.startswith(mine)}
-    environment["JDK_JAVA_OPTIONS"] = "-XX:TieredStopAtLevel=1"  # it will not live long
     rest = Path(folder, "rest")  # whoever is killed does not clear up
     rest.mkdir(exist_ok=True)
     environment |= {"TMPDIR": str(rest), "SPARK_LOCAL_DIRS": str(rest)}
@@ -60,19 +59,23 @@ def complete(place):
 
 
 @pytest.mark.parametrize("spark", ["classic"], indirect=True)
-def test_killed_between_and_inside_micro_batches(place):
+def test_killed_between_and_inside_micro_batches(place, pytestconfig):
+    """Every start takes seconds: two of the five moments are for those who ask for many kills."""
     folder = place.folder
+    every = pytestconfig.getoption("--kills") > 5
     run("classic", folder, "batch 1: rules")  # the version is noted
     place.set_rules(SECOND)  # and is used, whatever has become of the rules
     assert complete(place) == 0
-    run("classic", folder, "batch 1: written")
-    assert (folder / "sink" / "batch=1" / "_SUCCESS").exists()
-    assert complete(place) == 0
+    if every:
+        run("classic", folder, "batch 1: written")
+        assert (folder / "sink" / "batch=1" / "_SUCCESS").exists()
+        assert complete(place) == 0
     run("classic", folder, "batch 1: committed")  # by the sink, and not by Spark
     assert complete(place) == 1
     assert not (folder / "checkpoint" / "commits" / "1").exists()
-    run("classic", folder, "file checkpoint/matchwood/rules/1/pieces")  # rules are compiled
-    assert complete(place) == 1
+    if every:
+        run("classic", folder, "file checkpoint/matchwood/rules/1/pieces")  # rules are compiled
+        assert complete(place) == 1
     run("classic", folder, "file checkpoint/commits/2")  # between micro-batches
     assert complete(place) in (2, 3)
     place.set_rules(THIRD)

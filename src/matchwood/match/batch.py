@@ -51,6 +51,24 @@ class Masks:
         self.few = np.empty(EVENTS, np.uint16)
         self.scratch = np.empty(2 * WORDS, np.uint64)
         self.true = np.zeros(WORDS * max(1, len(segment.opaque)), np.uint64)
+        self._buffers: list[Ints] = []
+
+    def buffers(self) -> list[Ints]:
+        """Where a sweep writes the events and ordinals that it finds."""
+        if not self._buffers:
+            self._buffers = [np.empty(PAIRS, np.int32), np.empty(PAIRS, np.int32)]
+        return self._buffers
+
+    def taken(self, found: int) -> tuple[Ints, Ints]:
+        """What a sweep has written, out of its way.
+
+        To copy a little costs less than another buffer, which the system has to find and clear.
+        """
+        events, ordinals = self._buffers
+        if found > PAIRS // 8:
+            self._buffers = []
+            return events[:found], ordinals[:found]
+        return events[:found].copy(), ordinals[:found].copy()
 
 
 _taken: set[str] = set()  # ways that this process has taken: their kernels are loaded
@@ -180,13 +198,11 @@ class BatchMatcher:
         literal_masks(self.tree, batch)
         place = np.zeros(4, np.int64)
         while place[0] >= 0:
-            events = np.empty(PAIRS, np.int32)
-            ordinals = np.empty(PAIRS, np.int32)
-            found = sweep(
-                self.tree, batch, keep, masks.masks, masks.nonzero, events, ordinals, place
-            )
+            buffers = masks.buffers()
+            found = sweep(self.tree, batch, keep, masks.masks, masks.nonzero, *buffers, place)
+            some = masks.taken(found)
             took = time.thread_time() - started
-            yield events[:found], ordinals[:found]
+            yield some
             started = time.thread_time() - took
         for which, bounds, atoms in codes.hits:
             clear_bits(masks.true, which, bounds, atoms)

@@ -19,7 +19,16 @@ from matchwood.match.grouping import grouped
 from matchwood.match.stream import best
 from matchwood.spark.output import Writer
 from matchwood.spark.reading import read_events
-from matchwood.spark.worker import ROWS, Opened, Plan, found, gathered, kept_columns, open_segments
+from matchwood.spark.worker import (
+    ROWS,
+    Opened,
+    Plan,
+    found,
+    gathered,
+    joined,
+    kept_columns,
+    open_segments,
+)
 
 MEMORY = 128 << 20  # bytes that a spool holds before it writes to disk
 _DICT = 8  # a table of texts takes so many times its bytes as Python's dicts
@@ -96,7 +105,7 @@ def match_sharded(plan: Plan, batches: Iterator[Any]) -> Iterator[Any]:
 def _rows(plan: Plan, writer: Writer, rules: Opened, events: Spool) -> Iterator[Any]:
     """Each shard's matches are rows of their own."""
     for table, kept in events:
-        for low, count, pairs in found(plan, rules, table):
+        for low, count, pairs in joined(found(plan, rules, table)):
             part = [column.slice(low, count) for column in kept]
             yield from writer.matches(part, count, pairs, rules.ids)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,11 +21,13 @@ from matchwood.spark.attributes import COLUMNS, Reading
 ROWS, ARRAY = "rows", "array"
 REPLICATED, SHARDED = "replicated", "sharded"
 GATHERED = 16_384  # events: batches are put together until they are as many
+JOINED = 1 << 16  # matches: slices are put together until they have as many
 AHEAD = 2  # batches that wait for Spark to take them
 OPENED = 2  # rule sets that a process keeps open: while versions change, the old and the new
 
 Ints = NDArray[np.int32]
 Pairs = tuple[Ints, Ints]
+Slice = tuple[int, int, Iterator[Pairs]]  # where it begins, how many events it has, their matches
 
 
 class Plan(NamedTuple):
@@ -148,13 +151,13 @@ def match_replicated(plan: Plan, batches: Iterator[Any], writer: Any) -> Iterato
         kept = kept_columns(table, plan.reading)
         yield from writer.rejected(kept, read.rejected)
         kept = kept if read.rows is None else [column.take(pa.array(read.rows)) for column in kept]
-        for low, events, pairs in found(plan, rules, read.events):
+        for low, events, pairs in joined(found(plan, rules, read.events)):
             part = [column.slice(low, events) for column in kept]
             yield from writer.matches(part, events, pairs, rules.ids)
 
 
-def found(plan: Plan, rules: Opened, events: Any) -> Iterator[tuple[int, int, Iterator[Pairs]]]:
-    """Slice by slice: where it begins, how many events it has, their matches."""
+def found(plan: Plan, rules: Opened, events: Any) -> Iterator[Slice]:
+    """The matches of a table of events, slice by slice."""
     from matchwood.match.stream import slices_of_pairs
 
     low = 0
@@ -163,6 +166,32 @@ def found(plan: Plan, rules: Opened, events: Any) -> Iterator[tuple[int, int, It
         if events_there:
             yield low, events_there, pairs
         low += events_there
+
+
+def joined(slices: Iterator[Slice]) -> Iterator[Slice]:
+    """Slices put together until they have matches for a batch: small ones cost by their number."""
+    held: list[Pairs] = []
+    rows = begin = end = 0
+    for low, events, pairs in slices:
+        begin = begin if held else low
+        end = low + events
+        later = ((numbers + np.int32(low - begin), places) for numbers, places in pairs)
+        held.append((np.empty(0, np.int32),) * 2)  # a slice without matches is held as well
+        for some in later:
+            held.append(some)
+            rows += len(some[0])
+            if rows >= JOINED:
+                break
+        if rows >= JOINED:
+            yield begin, end - begin, chain([_one_piece(held)], later)
+            held, rows = [], 0
+    if held:
+        yield begin, end - begin, iter([_one_piece(held)])
+
+
+def _one_piece(pairs: list[Pairs]) -> Pairs:
+    numbers, places = zip(*pairs, strict=True)
+    return np.concatenate(numbers), np.concatenate(places)
 
 
 def gathered(batches: Iterator[Any]) -> Iterator[Any]:
