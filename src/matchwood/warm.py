@@ -88,6 +88,10 @@ def _exercise(matcher: Any) -> None:
         for part in simple._snapshot.parts:
             part.matcher.small = small
         simple.match(event)
+    for one in (matcher, simple):
+        for part in one._snapshot.parts:
+            part.matcher.go_by_cells()
+        one.match(event)
 
 
 def _table(event: dict[str, object]) -> Any:

@@ -49,9 +49,14 @@ def batches(matcher, events, strategy, **options):
 
 
 def assert_right(matcher, rules, events, operators=None, schema=None):
-    """Single events and both ways of matching batches agree with `evaluate`."""
+    """Both ways of matching single events and batches agree with `evaluate`."""
     right = expected(rules, events, operators, schema)
     assert singles(matcher, events) == right
+    for part in matcher._snapshot.parts:
+        part.matcher.go_by_cells()
+    assert singles(matcher, events) == right, "by cells"
+    for part in matcher._snapshot.parts:
+        part.matcher.go_by_push_lists()
     for strategy in STRATEGIES:
         assert batches(matcher, events, strategy) == right, strategy
     return right

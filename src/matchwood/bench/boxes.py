@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from matchwood.bench.kernel import table_of_events, warm_up
+from matchwood.bench.kernel import let_learn, table_of_events, warm_up
 from matchwood.bench.ranges import SETTINGS
 from matchwood.bench.report import Figures, Options, report
 from matchwood.engine import Matcher
@@ -78,6 +78,7 @@ def engine(
     table = table_of_events(events)
     for _ in range(2):  # the matcher learns what single matches and sweeps take
         matcher.match_batch(table)
+    let_learn(matcher, events)
     singles = singly(matcher.match, events)
     batches = [_milliseconds(time.process_time, matcher.match_batch, table) for _ in range(BATCHES)]
     right = [set(matcher.match(event)) for event in events[:SINGLES]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import cycle, islice
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from matchwood.engine import Matcher
 from matchwood.match.batch import Codes, codes_of_rows
 from matchwood.match.encode import encode
 from matchwood.match.single import ALL
+from matchwood.match.ways import SAMPLED, TOLD
 from matchwood.workloads.abe_gen import AbeGen
 
 Coded = tuple[Any, ...]
@@ -62,6 +64,15 @@ def warm_up() -> None:
         matcher.match(events[0])
     kernel.sweep(kernel.coded_batch(events))
     matcher.match_batch(table_of_events(events))
+
+
+def let_learn(matcher: Matcher, events: Sequence[dict[str, Any]]) -> None:
+    """Match single events until the matcher has chosen between ways to match them."""
+    for _ in range(2):  # to find out whether cells are worth a try, then what they take
+        for event in islice(cycle(events), SAMPLED * TOLD):
+            matcher.match(event)
+        for part in matcher._snapshot.parts:
+            part.matcher.ways.wait()
 
 
 def table_of_events(events: Sequence[dict[str, Any]]) -> Any:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.compiled import config, inlined, lean
+from matchwood.match.cells import Cells, candidates
 from matchwood.match.kernels import Index, Scratch, expand, match_one
 
 Ints = NDArray[np.int32]
@@ -34,16 +35,19 @@ class Groups(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """Where the rules that were found are written to."""
+    """Where the rules that were found are written to, and the records that cells leave."""
 
     rules: NDArray[np.int32]
+    candidates: NDArray[np.int32]
 
 
 class View:
     """What the kernels read and write, by address; it keeps the arrays alive."""
 
-    def __init__(self, index: Index, groups: Groups, scratch: Scratch, rules: Rules) -> None:
-        self.tuples = (index, groups, scratch, rules)
+    def __init__(
+        self, index: Index, groups: Groups, cells: Cells, scratch: Scratch, rules: Rules
+    ) -> None:
+        self.tuples = (index, groups, cells, scratch, rules)
         arrays = [array for some in self.tuples for array in some]
         places = np.array([(array.ctypes.data, len(array)) for array in arrays], np.int64)
         self.places: Any = self if config.DISABLE_JIT else places.ravel()
@@ -52,9 +56,13 @@ class View:
 _WIDTHS = {"atom_row": 7}  # columns of arrays that have two dimensions
 
 
-def _reader(kind: type[tuple[NDArray[Any], ...]], before: int, writable: bool) -> Any:
+_KINDS = (Index, Groups, Cells, Scratch, Rules)
+
+
+def _reader(kind: type[tuple[NDArray[Any], ...]], writable: bool) -> Any:
     """A function for kernels that makes a named tuple of arrays out of the places of a view."""
-    number = (Index, Groups, Scratch, Rules).index(kind)  # type: ignore[arg-type]
+    number = _KINDS.index(kind)  # type: ignore[arg-type]
+    before = sum(len(other._fields) for other in _KINDS[:number])
     if config.DISABLE_JIT:
         return lambda view: view.tuples[number]
     from numba.core import types
@@ -96,20 +104,27 @@ def _reader(kind: type[tuple[NDArray[Any], ...]], before: int, writable: bool) -
     return read
 
 
-_index = _reader(Index, 0, False)
-_groups = _reader(Groups, len(Index._fields), False)
-_scratch = _reader(Scratch, len(Index._fields) + 2, True)
-_rules = _reader(Rules, len(Index._fields) + 2 + len(Scratch._fields), True)
+_index = _reader(Index, False)
+_groups = _reader(Groups, False)
+_cells = _reader(Cells, False)
+_scratch = _reader(Scratch, True)
+_rules = _reader(Rules, True)
 
 
 @inlined
 def _match(places, slots, codes, list_start, list_codes, hits, keep, epoch):  # type: ignore[no-untyped-def]
     scratch = _scratch(places)
     groups = _groups(places)
+    cells = _cells(places)
+    rules = _rules(places)
     scratch.counts[4] = 0
-    match_one(_index(places), scratch, slots, codes, list_start, list_codes, hits, hits[:0], epoch)
+    waiting = rules.candidates[:0]
+    if len(cells.branches) > 0:
+        left = candidates(cells, slots, codes, scratch.codes, rules.candidates)
+        waiting = rules.candidates[:left]
+    match_one(_index(places), scratch, slots, codes, list_start, list_codes, hits, waiting, epoch)
     found = scratch.out[: scratch.counts[0]]
-    return expand(found, groups.group_start, groups.always, keep, _rules(places).rules)
+    return expand(found, groups.group_start, groups.always, keep, rules.rules)
 
 
 def match_event(places, slots, codes, list_start, list_codes, hits, keep, epoch):  # type: ignore[no-untyped-def]
@@ -117,6 +132,6 @@ def match_event(places, slots, codes, list_start, list_codes, hits, keep, epoch)
     return _match(places, slots, codes, list_start, list_codes, hits, keep, epoch)
 
 
-_OVER = ("matchwood.match.kernels",)
+_OVER = ("matchwood.match.kernels", "matchwood.match.cells", "matchwood.match.cells_split")
 match_small = lean(match_event, over=_OVER, nogil=False)
 match_large = lean(match_event, over=_OVER)

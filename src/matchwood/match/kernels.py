@@ -272,6 +272,21 @@ def _and_holds(at, header, ix, sc, list_start, list_codes, epoch):
 
 
 @inlined
+def _access_holds(at, ix, sc, list_start, list_codes, epoch):
+    """Whether the access operand of an `and` is true, where it is inline."""
+    word = ix.records[at + 1]
+    code = sc.codes[(word >> SLOT_SHIFT) & SLOT_MASK]
+    if word < 0:
+        if 0 <= code <= OTHER:
+            return NO
+        ref = ix.row_literal[word & REF_MASK]
+        return _literal(ref, ix, sc, list_start, list_codes, epoch)
+    if code < 0:
+        return _list_word(word, ix, -1 - code, list_start, list_codes)
+    return YES if (word >> LOW_SHIFT) & CODE_MASK <= code <= word & CODE_MASK else NO
+
+
+@inlined
 def _list_bounds(pushes, at):
     """Where the ranges of a push list start and end, its `or`s end, and its groups end."""
     counts = np.int64(pushes[at + 1])
@@ -285,8 +300,10 @@ def _list_bounds(pushes, at):
 
 
 @inlined
-def _drain(end, ix, sc, list_start, list_codes, waiting, epoch):
+def _drain(end, ix, sc, list_start, list_codes, waiting, woken, epoch):
     """Everything that follows from the push lists queue[:end], and from records that waited.
+
+    These were woken before; where they were not, their access operands are still to be asked.
 
     A node is taken from the queue once; it may stand there as often as it is an operand of an
     `or`, or is found true. First in, first out: what a list will read is asked for while those
@@ -306,7 +323,12 @@ def _drain(end, ix, sc, list_start, list_codes, waiting, epoch):
         ranges_end = np.int64(0)
         if waits < len(waiting):
             record, left = np.int64(waiting[waits]), np.int64(1)
+            if waits + _AHEAD < len(waiting):
+                prefetch(records, waiting[waits + _AHEAD])
             waits += 1
+            if not woken and _access_holds(record, ix, sc, list_start, list_codes, epoch) == NO:
+                checked += 1
+                continue
         elif begin < end:
             at = np.int64(queue[begin])
             begin += 1
@@ -369,8 +391,11 @@ def _drain(end, ix, sc, list_start, list_codes, waiting, epoch):
 def _stab(slot, code, ix, sc, top):
     """Put into the queue the push list of every literal of the slot that is true of the code."""
     start, bound, push, queue = ix.tree_start, ix.stab_bound, ix.stab_push, sc.queue
+    size = ix.tree_size[slot]
+    if size == 0:
+        return top
     at = ix.tree_at[slot]
-    place = ix.tree_size[slot] + code
+    place = size + code
     for i in range(start[at + place], start[at + place + 1]):
         queue[top] = push[i]
         top += 1
@@ -394,8 +419,9 @@ def match_one(ix, sc, slots, codes, list_start, list_codes, hits, waiting, epoch
     """Match one event: the groups found are out[:count[0]].
 
     `slots` are those that have a code; `hits` the opaque atoms that are true of its strings.
-    Where lazy atoms are requested, set their states, and call again with more than 0 in count[4]
-    and the records that wait (wait[:count[1]]) as `waiting`, to go on.
+    `waiting` are records that nothing wakes, see `cells`. Where lazy atoms are requested, set their
+    states, and call again with more than 0 in count[4] and the records that wait (wait[:count[1]])
+    as `waiting`, to go on.
     """
     top = 0
     for i in range(len(slots)):
@@ -417,10 +443,10 @@ def match_one(ix, sc, slots, codes, list_start, list_codes, hits, waiting, epoch
         top = _stab_lists(ix, sc, slots, list_start, list_codes, epoch, top)
         sc.counts[3] = top
     sc.counts[1] = 0
-    _drain(top, ix, sc, list_start, list_codes, waiting, epoch)
+    _drain(top, ix, sc, list_start, list_codes, waiting, sc.counts[4] > 0, epoch)
     if len(ix.asked) > 0:
         top = _ask(ix, sc, list_start, list_codes, epoch)
-        _drain(top, ix, sc, list_start, list_codes, waiting[:0], epoch)
+        _drain(top, ix, sc, list_start, list_codes, waiting[:0], True, epoch)
     for i in range(len(slots)):
         sc.codes[slots[i]] = 0
 

@@ -145,6 +145,12 @@ class Ready:
     def batch(self) -> BatchMatcher:
         return BatchMatcher(self.matcher)
 
+    @property
+    def bytes(self) -> int:
+        """Of what was made of the segment because it pays."""
+        known: SegmentMatcher | None = self.__dict__.get("matcher")
+        return 0 if known is None else known.ways.bytes
+
     def costly(self, details: Columns) -> Costly:
         """What finds the rules that call operators."""
         if self.known_costly is None:
@@ -209,6 +215,11 @@ class Part:
     @property
     def batch(self) -> BatchMatcher:
         return self._ready.batch
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the index, and of the cells that were built for it."""
+        return self.segment.bytes + self._ready.bytes
 
     def _copy(self, number: int, alive: Keep) -> Part:
         return Part(self.segment, self.details, self.context, number, alive, self._ready)

@@ -168,7 +168,7 @@ class Stats:
         predicates = sum(len(s.atoms.slot) for s in segments)
         nodes = sum(s.nodes for s in segments)
         uses = sum(len(s.tree.records) - s.nodes for s in segments) + rules
-        size = sum(s.bytes for s in segments)
+        size = sum(part.bytes for part in snapshot.parts)
         attributes = {slot.attribute for s in segments for slot in s.slots}
         return cls(
             rules,

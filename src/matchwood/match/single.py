@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +15,7 @@ from matchwood.language.bindings import Truth
 from matchwood.language.evaluation import Hierarchies, Operator, evaluate
 from matchwood.language.events import Event
 from matchwood.language.tree import Node
+from matchwood.match.cells import FEWEST, NO_CELLS, Taken, candidates, taken_into_cells
 from matchwood.match.encode import coders, encode
 from matchwood.match.entry import SMALL, Groups, Rules, View, match_large, match_small
 from matchwood.match.kernels import (
@@ -28,6 +30,7 @@ from matchwood.match.kernels import (
     match_one,
 )
 from matchwood.match.patterns import PatternIndex
+from matchwood.match.ways import Ways
 
 Ints = NDArray[np.int32]
 _NONE: Ints = np.empty(0, np.int32)
@@ -56,9 +59,22 @@ class _Working:
             np.zeros(5, np.int64),
         )
         self.rules = np.empty(segment.rules, np.int32)
-        of_groups = Groups(segment.tree.group_start, segment.tree.always)
-        self.view = View(index, of_groups, self.scratch, Rules(self.rules))
+        self._groups = Groups(segment.tree.group_start, segment.tree.always)
+        written = Rules(self.rules, np.empty(0, np.int32))
+        self.view = View(index, self._groups, NO_CELLS, self.scratch, written)
         self.epoch = 0
+        self.taken: Taken | None = None
+        self.cells_view = self.view
+
+    def view_of(self, taken: Taken | None) -> View:
+        """What kernels see if they go by cells, or by push lists alone."""
+        if taken is None:
+            return self.view
+        if self.taken is not taken:
+            self.taken = taken
+            written = Rules(self.rules, np.empty(taken.cells.room, np.int32))
+            self.cells_view = View(taken.index, self._groups, taken.cells, self.scratch, written)
+        return self.cells_view
 
     def next_epoch(self) -> int:
         self.epoch += 1
@@ -100,6 +116,7 @@ class SegmentMatcher:
         self._queue = queue_size(segment)
         self.small = segment.nodes <= SMALL
         self._lists: dict[tuple[str, tuple[str, ...]], Ints] = {}
+        self.ways = Ways(self._cells, segment.nodes >= FEWEST)
         self._free: list[_Working] = []  # append and pop are atomic: threads share it
 
     def match(
@@ -132,13 +149,13 @@ class SegmentMatcher:
         """The ordinals of the rules that are true of an event given as codes."""
         working = self._free.pop() if self._free else self._working()
         try:
-            epoch = working.next_epoch()
-            arguments = (slots, codes, list_start, list_codes)
-            if self.segment.lazy:
-                found = self._match_lazily(working, arguments, hits, seen, keep)
+            ways = self.ways
+            ways.left -= 1  # a thread may lose a count
+            event = (slots, codes, list_start, list_codes)
+            if ways.left <= 0:
+                found = self._sample(working, event, hits, seen, keep)
             else:
-                run = match_small if self.small else match_large
-                found = run(working.view.places, *arguments, hits, keep, epoch)
+                found = self._run(working, ways.taken, event, hits, seen, keep)
             return working.rules[:found].copy()
         except BaseException:
             working = self._working()  # its states are in doubt
@@ -149,19 +166,86 @@ class SegmentMatcher:
     def _working(self) -> _Working:
         return _Working(self.segment, self.index, self._queue)
 
-    def _match_lazily(
+    def _run(
         self,
         working: _Working,
-        arguments: tuple[Ints, ...],
+        taken: Taken | None,
+        event: tuple[Ints, Ints, Ints, Ints],
         hits: Ints,
         seen: Event | None,
         keep: NDArray[np.uint8],
     ) -> int:
-        scratch, tree = working.scratch, self.segment.tree
+        """Match an event one of the two ways: how many rules are written."""
+        epoch = working.next_epoch()
+        view = working.view if taken is None else working.view_of(taken)
+        if self.segment.lazy:
+            return self._match_lazily(working, view, event, hits, seen, keep)
+        run = match_small if self.small else match_large
+        return int(run(view.places, *event, hits, keep, epoch))
+
+    def _sample(
+        self,
+        working: _Working,
+        event: tuple[Ints, Ints, Ints, Ints],
+        hits: Ints,
+        seen: Event | None,
+        keep: NDArray[np.uint8],
+    ) -> int:
+        """Match an event, and learn from it: both ways where there are two."""
+        ways = self.ways
+        ways.left = ways.every
+        built = ways.built
+        if built is None:
+            begun = time.thread_time()
+            found = self._run(working, None, event, hits, seen, keep)
+            ways.learn_checked(int(working.scratch.counts[2]), time.thread_time() - begun)
+            return found
+        working.view_of(built)
+        seconds = [0.0, 0.0]
+        first = working.epoch & 1
+        for way in (first, 1 - first):  # the second finds caches as the first left them
+            begun = time.thread_time()
+            found = self._run(working, built if way else None, event, hits, seen, keep)
+            seconds[way] = time.thread_time() - begun
+        ways.learn(*seconds)
+        return found
+
+    def _cells(self) -> Taken | None:
+        return taken_into_cells(self.segment, self.index)
+
+    def go_by_cells(self, likely: float = 0.0, fewest: int = 1) -> bool:
+        """Build cells now and go by them from now on; whether there is anything to put into them.
+
+        All `and`s are taken that literals of intervals wake, if these are that likely.
+        """
+        taken = taken_into_cells(self.segment, self.index, likely, fewest)
+        self.ways.always(taken)
+        return taken is not None
+
+    def go_by_push_lists(self) -> None:
+        """Never go by cells."""
+        self.ways.always(None)
+
+    def _match_lazily(
+        self,
+        working: _Working,
+        view: View,
+        arguments: tuple[Ints, Ints, Ints, Ints],
+        hits: Ints,
+        seen: Event | None,
+        keep: NDArray[np.uint8],
+    ) -> int:
+        tree = self.segment.tree
+        index, _, cells, scratch, written = view.tuples
         scratch.counts[4] = 0
-        match_one(self.index, scratch, *arguments, hits, _NONE, working.epoch)
+        waiting = written.candidates[:0]
+        if len(cells.branches):
+            slots, codes, _, _ = arguments
+            left = candidates(cells, slots, codes, scratch.codes, written.candidates)
+            waiting = written.candidates[:left]
+        match_one(index, scratch, *arguments, hits, waiting, working.epoch)
         if seen is not None:
-            self._settle(scratch, arguments, seen, working.epoch)
+            self._settle(index, scratch, arguments, seen, working.epoch)
         groups = scratch.out[: scratch.counts[0]]
         return int(expand(groups, tree.group_start, tree.always, keep, working.rules))
 
@@ -185,7 +269,12 @@ class SegmentMatcher:
         return known
 
     def _settle(
-        self, scratch: Scratch, arguments: tuple[Ints, ...], seen: Event, epoch: int
+        self,
+        index: Index,
+        scratch: Scratch,
+        arguments: tuple[Ints, ...],
+        seen: Event,
+        epoch: int,
     ) -> None:
         """Evaluate the comparisons and calls that rules still depend on, until none is asked."""
         lazy = np.array(self.segment.lazy)
@@ -198,7 +287,7 @@ class SegmentMatcher:
                 scratch.opaque[number] = epoch * 4 + _STATE[truth]
             waiting = np.unique(scratch.wait[: scratch.counts[1]])
             scratch.counts[4] = 1
-            match_one(self.index, scratch, *arguments, _NONE, waiting, epoch)
+            match_one(index, scratch, *arguments, _NONE, waiting, epoch)
 
     def truth(self, node: Node, seen: Event) -> Truth:
         return evaluate(node, seen, operators=self.operators, schema=self.schema)

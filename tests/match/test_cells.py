@@ -1,0 +1,295 @@
+"""Cells find what push lists find, and what `evaluate` says, whatever is in them."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from engine.expected import EACH, batches, expected, singles
+from matchwood import Matcher
+from matchwood.match.cells import CELLS, LIKELY, taken_into_cells
+from matchwood.match.cells_split import LEAF
+from matchwood.match.ways import AGAIN, NEVER, SAMPLED, TOLD, Ways
+from matchwood.workloads.abe_gen import AbeGen
+from matchwood.workloads.audiences import Audiences
+from matchwood.workloads.conjunctions import HalfRanges
+from matchwood.workloads.dexin import Dexin
+from matchwood.workloads.le_subscribe import LeSubscribe
+from matchwood.workloads.strings import StringRules
+
+WORKLOADS = {
+    "abe-gen": lambda n: AbeGen(rules=n, attributes=40, cardinality=20, seed=3),
+    "audiences": lambda n: Audiences(n, seed=3),
+    "dense": lambda n: HalfRanges(n, attributes=20, predicates=4, event_attributes=20, seed=3),
+    "sparse": lambda n: HalfRanges(n, attributes=40, predicates=3, event_attributes=15, seed=3),
+    "dexin": lambda n: Dexin(rules=n, attributes=4, cardinality=200, seed=3),
+    "le-subscribe": lambda n: LeSubscribe(rules=n, equality=0.5, seed=3),
+    "strings": lambda n: StringRules(n, seed=3),
+}
+NOTHING = {"strings"}  # patterns alone
+
+
+def segment_matchers(matcher):
+    return [part.matcher for part in matcher._snapshot.parts]
+
+
+def by_cells(matcher, likely=0.0):
+    """Every part goes by cells where it can; whether any does."""
+    taken = [one.go_by_cells(likely) for one in segment_matchers(matcher)]
+    return any(taken)
+
+
+def by_push_lists(matcher):
+    for one in segment_matchers(matcher):
+        one.go_by_push_lists()
+
+
+@pytest.mark.parametrize("likely", [0.0, LIKELY])
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_workloads(name, likely):
+    workload = WORKLOADS[name](3_000)
+    matcher = Matcher(enumerate(workload.texts()))
+    events = [*workload.events(60), {}]
+    by_push_lists(matcher)
+    right = singles(matcher, events)
+    in_cells = by_cells(matcher, likely)
+    assert in_cells == (name not in NOTHING) or likely > 0
+    assert singles(matcher, events) == right
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_against_evaluate(name):
+    workload = WORKLOADS[name](200)
+    rules = dict(enumerate(workload.texts()))
+    matcher = Matcher(rules)
+    events = workload.events(20)
+    assert by_cells(matcher) == (name not in NOTHING)
+    right = expected(rules, events)
+    assert singles(matcher, events) == right
+    assert batches(matcher, events, EACH) == right
+
+
+ALL_KINDS = [
+    "a{0} > {1} and a{2} < {3}",
+    "a{0} > {1} and a{2} is null",
+    "a{0} is not null and a{2} >= {3}",
+    "a{0} between {1} and 30 and a{2} in ({3}, 5, 9, 20)",
+    "a{0} != {1} and a{2} not in ({3}, 4)",
+    "a{0} > {1} and a{0} != 12 and a{2} > {3}",
+    "a{0} > {1} and (a{2} > {3} or name = 'x{1}')",
+    "a{0} > {1} and name like '%{3}' and a{2} < 40",
+    "a{0} > {1} and not (name like 'x1%')",
+    "a{0} < a{2} and a{0} > {1}",
+    "a{0} > {1} and a{2} = 'x{3}'",
+    "a{0} >= 'x{1}' and a{2} != true",
+    "(a{0} > {1} and a{2} < {3}) or (a{2} > {1} and name != 'x3')",
+    "a{0} > {1}",
+    "not (a{0} > {1} and a{2} < {3})",
+    "a{0} < {1} and a{0} > 45 and a{2} > {3}",
+]
+
+
+def all_kinds(count, seed=1):
+    random = np.random.default_rng(seed)
+    return {
+        i: ALL_KINDS[i % len(ALL_KINDS)].format(
+            random.integers(6), random.integers(40), random.integers(6), random.integers(40)
+        )
+        for i in range(count)
+    }
+
+
+def events_of_all_kinds(count, seed=1):
+    random = np.random.default_rng(seed)
+
+    def value():
+        kind = random.integers(10)
+        if kind == 0:
+            return f"x{random.integers(40)}"
+        if kind == 1:
+            return bool(random.integers(2))
+        if kind == 2:
+            return None
+        if kind in (3, 4):
+            return [int(n) for n in random.integers(0, 50, random.integers(4))]
+        if kind == 5:
+            return [7, f"x{random.integers(9)}", 41]
+        return int(random.integers(50))
+
+    return [
+        {f"a{i}": value() for i in range(6) if random.random() < 0.8}
+        | ({"name": f"x{random.integers(40)}"} if random.random() < 0.7 else {})
+        for _ in range(count)
+    ]
+
+
+def test_all_kinds_of_predicates_and_values():
+    rules = all_kinds(1_200)
+    matcher = Matcher(rules)
+    events = [*events_of_all_kinds(60), {}]
+    by_push_lists(matcher)
+    pushed = singles(matcher, events)
+    assert by_cells(matcher)
+    assert singles(matcher, events) == pushed
+    some = dict(list(rules.items())[:320])
+    few = Matcher(some)
+    assert by_cells(few)
+    assert singles(few, events) == expected(some, events)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 63, 64, 65, 511, 512, 513, 1024, 1025])
+def test_leaves_that_are_full_or_not(count):
+    rules = {i: f"a > {i % 50} and b < {(i * 7) % 60} and c != {i}" for i in range(count)}
+    rules[-1] = "name = 'x'"
+    matcher = Matcher(rules)
+    assert by_cells(matcher) == (count > 0)
+    events = [{"a": a, "b": b, "c": 3} for a in (0, 20, 49, 70) for b in (-1, 30, 70)]
+    by_rule = singles(matcher, [*events, {"name": "x"}, {}])
+    by_push_lists(matcher)
+    assert by_rule == singles(matcher, [*events, {"name": "x"}, {}])
+    assert len(by_rule) > count
+
+
+def test_what_is_left_of_a_push_list_that_has_more_than_ands():
+    rules = {
+        1: "a > 5",
+        2: "a > 5 and b > 5",
+        3: "(a > 5 or c = 1) and d > 5",
+        4: "(a > 5 or c = 1) and e > 5",
+    }
+    matcher = Matcher(rules)
+    assert by_cells(matcher)
+    events = [{"a": a, "b": 6, "c": c, "d": 6} for a in (5, 6, [1, 9]) for c in (1, 2)]
+    assert singles(matcher, events) == expected(rules, events)
+
+
+def test_updates_tags_and_limits():
+    workload = WORKLOADS["dense"](1_000)
+    texts = workload.texts()
+    matcher = Matcher(enumerate(texts[:600]))
+    for i in range(600, 900):
+        matcher.add(i, texts[i], tags={"late"})
+    matcher.remove([7])
+    matcher.add(900, texts[900])
+    rules = {i: texts[i] for i in range(901) if i != 7}
+    events = workload.events(10)
+    assert by_cells(matcher)
+    assert singles(matcher, events) == expected(rules, events)
+    late = {pair for pair in expected(rules, events) if 600 <= pair[1] < 900}
+    assert singles(matcher, events, tags={"late"}) == late
+    assert all(len(matcher.match(event, limit=3)) <= 3 for event in events)
+
+
+def test_copies_and_pickles_start_without_cells():
+    import pickle
+
+    workload = WORKLOADS["dense"](300)
+    matcher = Matcher(enumerate(workload.texts()))
+    events = workload.events(5)
+    without = matcher.stats().bytes
+    assert by_cells(matcher)
+    assert matcher.stats().bytes > without
+    again = pickle.loads(pickle.dumps(matcher))
+    assert again.stats().bytes == without
+    assert singles(again, events) == singles(matcher, events)
+
+
+def test_rows_hold_what_they_say():
+    """Each leaf's rows, read by hand: a node is in a cell if one of its codes may satisfy it."""
+    matcher = Matcher({i: f"a between {i} and {i + 100} and b > {i % 9}" for i in range(700)})
+    (one,) = segment_matchers(matcher)
+    taken = taken_into_cells(one.segment, one.index, 0.0, 1)
+    cells = taken.cells
+    assert len(cells.places) % LEAF == 0
+    assert sorted(cells.places[cells.places >= 0]) == sorted(set(cells.places) - {-1})
+    assert (cells.places >= 0).sum() == 700
+    entries = cells.entries.reshape(-1, 4)
+    assert (entries[:, 2] >> 8).max() <= CELLS
+    last = entries[-1]
+    many = last[2] >> 8
+    assert len(cells.rows) == 8 * (last[3] + (1 if many == 1 else many + 1))
+    assert taken.bytes > cells.bytes > 0
+
+
+# Which way is taken
+
+
+class Built:
+    """Stands for cells."""
+
+    bytes = 10
+
+
+def ways_of(checked, built=Built, seconds=1e-4):
+    ways = Ways(built, True)
+    for _ in range(TOLD):
+        ways.learn_checked(checked, seconds)
+    ways.wait()
+    return ways
+
+
+def test_few_records_build_nothing():
+    ways = ways_of(10)
+    assert ways.built is None
+    assert ways.every == 2 * SAMPLED
+
+
+def test_records_that_take_little_of_the_time_build_nothing():
+    assert ways_of(10_000, seconds=1e-2).built is None
+    assert ways_of(10_000, seconds=1e-4).built is not None
+
+
+def test_small_segments_are_left_alone():
+    assert Ways(Built, False).left == NEVER
+
+
+def test_cells_that_take_less_time_are_kept():
+    ways = ways_of(10_000)
+    assert ways.taken is None
+    assert ways.bytes == 10
+    for _ in range(TOLD):
+        ways.learn(2.0, 1.0)
+    assert ways.taken is ways.built is not None
+    assert ways.every == SAMPLED * AGAIN
+    for _ in range(TOLD):
+        ways.learn(1.0, 2.0)  # events have changed
+    assert ways.taken is None
+
+
+def test_cells_that_take_more_time_are_dropped():
+    ways = ways_of(10_000)
+    for _ in range(TOLD):
+        ways.learn(1.0, 1.0)
+    assert ways.taken is None
+    assert ways.bytes == 0
+    ways.learn(2.0, 1.0)  # of a thread that had begun before
+    assert ways.taken is None
+
+
+def test_nothing_to_build():
+    ways = ways_of(10_000, lambda: None)
+    assert ways.built is None
+    assert ways.left == NEVER
+
+
+def test_a_matcher_learns():
+    workload = HalfRanges(12_000, attributes=20, predicates=10, event_attributes=20, seed=3)
+    matcher = Matcher(enumerate(workload.texts()))
+    (one,) = segment_matchers(matcher)
+    events = workload.events(2 * SAMPLED * TOLD)
+    right = [matcher.match(event) for event in events[: SAMPLED * TOLD]]
+    one.ways.wait()
+    assert one.ways.built is not None
+    found: list[list[set]] = []
+
+    def match():
+        found.append([set(matcher.match(event)) for event in events])
+
+    threads = [threading.Thread(target=match) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert one.ways.taken is one.ways.built is not None
+    assert found[0] == found[1] == found[2]
+    assert found[0][: len(right)] == [set(ids) for ids in right]
