@@ -65,10 +65,49 @@ def test_what_all_have_acknowledged_is_dropped() -> None:
     roster.acknowledge(1, 40)
     roster.acknowledge(2, 25)
     assert [(one.first, one.last) for one in box.collect(now, now - 100)] == [(1, 10), (11, 20)]
-    assert box.after(2, 0, 1) == [21]
+    assert box.after(2, 25, 1) == [26]
     roster.leave(2)
     assert [(one.first, one.last) for one in box.collect(now, now - 100)] == [(21, 30), (31, 40)]
     assert box.events == 0
+
+
+@pytest.mark.usefixtures("small")
+def test_pairs_that_are_acknowledged_go_though_one_keeps_their_events() -> None:
+    roster = roster_of(range(1, 6))
+    box = Outbox(roster)
+    for event in range(1, 11):
+        box.add([stored(event, [1, 2, 3, 4, 5] if event > 4 else [1, 2, 3, 4])])
+    before = box.bytes
+    for number in range(1, 5):
+        roster.acknowledge(number, 10)
+    now = time.time()
+    assert box.collect(now, now - 100) == []  # 5 has six events to fetch
+    assert (box.pairs, box.events) == (6, 6)
+    assert box.bytes < before / 5
+    assert box.after(5, 0, 100) == [5, 6, 7, 8, 9, 10]
+    roster.acknowledge(5, 10)
+    assert [(one.first, one.last) for one in box.collect(now, now - 100)] == [(1, 10)]
+
+
+@pytest.mark.usefixtures("small")
+def test_collections_look_through_many_chunks_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "CHECKED", 2)
+    roster = roster_of(range(1, 2))
+    box = Outbox(roster)
+    for event in range(1, 51):
+        box.add([stored(event, [1])])
+    roster.acknowledge(1, 50)
+    now = time.time()
+    found = [[one.first for one in box.collect(now, now - 100)] for _ in range(4)]
+    assert found == [[1, 11], [21, 31], [41], []]
+
+
+def test_numbers_that_are_far_apart_share_a_chunk() -> None:
+    box = Outbox(roster_of(range(1, 3)))
+    box.add([stored(1, [1]), stored(1_000_000, [1, 2])])
+    box.collect(time.time() + 100, 0.0)  # the tail is old enough to be sealed
+    assert box.after(1, 0, 10) == [1, 1_000_000]
+    assert box.bytes == 3 * 8
 
 
 @pytest.mark.usefixtures("small")
@@ -97,10 +136,12 @@ def test_only_those_that_are_watched_are_woken() -> None:
 
 
 def test_recent_bodies_are_kept_within_their_bytes() -> None:
-    recent = Recent(most=1_000)
+    recent = Recent(most=1_250)
     for number in range(10):
         recent.add(Stored(number, 1.0, "x" * 100, np.empty(0, np.uint32)))
     assert [number for number in range(10) if recent.get(number)] == [7, 8, 9]
+    recent.add(Stored(10, 1.0, "\U0001f980" * 100, np.empty(0, np.uint32)))  # four bytes each
+    assert [number for number in range(11) if recent.get(number)] == [9, 10]
 
 
 def test_a_roster_that_begins_late() -> None:

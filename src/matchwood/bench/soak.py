@@ -1,12 +1,18 @@
 """The service at work for minutes: many subscriptions, open streams, a publisher at full speed.
 
     python -m matchwood.bench.soak [--subscriptions 100000] [--streams 200] [--seconds 120]
+        [--retention 30]
 
 One process of `matchwood serve` on a SQLite file, with the subscriptions of the Audiences
 workload, some of which are followed on streams by another process. A third publishes batches of
 100 events from two connections, each as soon as the last was accepted. An event says when its
 batch was sent, and each stream how long after that it came; every event that was accepted must
 have come to each stream whose rule it matches, once.
+
+Nobody acknowledges, and most subscriptions are followed by nobody: events wait until they are
+`--retention` seconds old and are dropped then. From there on memory should stay where it is; each
+quarter of the time says how much the process has, how much of that is what waits, and how large
+the database is.
 """
 
 from __future__ import annotations
@@ -38,14 +44,19 @@ def main() -> None:
     parser.size("subscriptions", full=100_000, small=1_000)
     parser.size("streams", full=200, small=20)
     parser.size("seconds", full=120, small=3)
+    parser.size("retention", full=30, small=30)
     options = parser.read()
     workload = Audiences(rules=options.subscriptions, seed=options.seed)
     limit = {"MATCHWOOD_LIMITS_STREAMS": "5000", "MATCHWOOD_LIMITS_STREAMS_A_KEY": "5000"}
-    with tempfile.TemporaryDirectory() as folder, serving(Path(folder), **limit) as served:
+    limit["MATCHWOOD_RETENTION"] = str(options.retention)
+    limit["MATCHWOOD_LOG_LEVEL"] = "error"  # that events are dropped is no news
+    with tempfile.TemporaryDirectory() as name, serving(Path(name), **limit) as served:
         followed = subscribe(served, workload, options.streams)
-        results = {"soak": soak(served, workload, followed, options.seconds)}
+        memory = Memory(served, Path(name))
+        figures = soak(served, workload, followed, options.seconds, memory)
     common = {"workload": "Audiences", "subscriptions": options.subscriptions}
-    report("soak", {**common, "streams": options.streams}, results)
+    common |= {"streams": options.streams, "retention": options.retention}
+    report("soak", common, {"soak": figures, **memory.samples})
 
 
 def subscribe(served: Served, workload: Audiences, streams: int) -> list[dict[str, Any]]:
@@ -59,18 +70,41 @@ def subscribe(served: Served, workload: Audiences, streams: int) -> list[dict[st
     return made[:: max(1, len(made) // streams)][:streams]
 
 
+class Memory:
+    """What a service has, at some moments."""
+
+    def __init__(self, served: Served, folder: Path) -> None:
+        self._served = served
+        self._folder = folder
+        self.samples: dict[str, Figures] = {}
+
+    def take(self, moment: str) -> None:
+        with self._served.connect() as connection:
+            status = json.loads(connection.ask("GET", "/status")[1])
+        files = self._folder.glob("matchwood.db*")
+        self.samples[moment] = {
+            "gib": bytes_of(self._served.process.pid) / 2**30,
+            "outbox_gib": status["outbox_bytes"] / 2**30,
+            "events_waiting": status["events_waiting"],
+            "database_gib": sum(path.stat().st_size for path in files) / 2**30,
+        }
+
+
 def soak(
-    served: Served, workload: Audiences, followed: list[dict[str, Any]], seconds: float
+    served: Served,
+    workload: Audiences,
+    followed: list[dict[str, Any]],
+    seconds: float,
+    memory: Memory,
 ) -> Figures:
     ours, theirs = multiprocessing.Pipe()
     context = multiprocessing.get_context("spawn")
     follower = context.Process(target=follow, args=(served.port, followed, theirs))
     follower.start()
     ours.recv()  # all streams are open
-    before = bytes_of(served.process.pid)
+    memory.take("at the start")
     published = Published(served, workload.events(20_000))
-    published.run(seconds)
-    after = bytes_of(served.process.pid)
+    published.run(seconds, memory)
     expected = published.expected({n: one["rule"] for n, one in enumerate(followed)})
     ours.send(expected)
     arrived, times = ours.recv()
@@ -84,8 +118,6 @@ def soak(
         "matches_an_event": published.matched / published.accepted,
         "deliveries": arrived,
         **spread("delivery", times),
-        "gib_at_start": before / 2**30,
-        "gib_at_end": after / 2**30,
     }
 
 
@@ -101,7 +133,7 @@ class Published:
         self.accepted = self.matched = 0
         self.seconds = 0.0
 
-    def run(self, seconds: float) -> None:
+    def run(self, seconds: float, memory: Memory) -> None:
         started = time.perf_counter()
         threads = [
             threading.Thread(target=self._publish, args=(first, started + seconds))
@@ -109,6 +141,9 @@ class Published:
         ]
         for thread in threads:
             thread.start()
+        for quarter in (1, 2, 3, 4):
+            time.sleep(max(0.0, started + seconds * quarter / 4 - time.perf_counter()))
+            memory.take(f"at {seconds * quarter / 4:g} s")
         for thread in threads:
             thread.join()
         self.seconds = time.perf_counter() - started

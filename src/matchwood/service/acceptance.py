@@ -98,6 +98,10 @@ class Acceptance:
         if waiting + more > most:
             detail = f"{waiting:,} events wait to be delivered, the limit is {most:,}"
             raise Problem("outbox-full", detail, retry_after=10, limit=most)
+        pairs, most = self._outbox.pairs, self._limits.outbox_deliveries
+        if pairs >= most:
+            detail = f"{pairs:,} deliveries wait, the limit is {most:,}"
+            raise Problem("outbox-full", detail, retry_after=10, limit=most)
 
     def _store(self, bodies: Sequence[str], matches: Sequence[Numbers]) -> Any:
         def work(connection: Connection, marks: Marks) -> list[Stored]:

@@ -154,7 +154,8 @@ def _tune_sqlite(engine: Engine, synchronous: str) -> None:
         cursor = connection.cursor()
         cursor.execute("PRAGMA journal_mode=WAL")
         cursor.execute(f"PRAGMA synchronous={synchronous}")
-        cursor.execute("PRAGMA cache_size=-65536")  # KiB
+        # KiB, of each of up to fifteen connections; the system keeps the file in memory anyway.
+        cursor.execute("PRAGMA cache_size=-16384")
         cursor.execute("PRAGMA journal_size_limit=67108864")
         cursor.close()
 

@@ -2,11 +2,13 @@
 
 The database has a row an event, with the numbers of all that it matched. Here the same pairs are
 kept so that the events of one subscription are found quickly: in chunks of consecutive events,
-sorted by subscription, and a tail that is not sorted yet. A pair takes eight bytes.
+sorted by subscription, and a tail that is not sorted yet. A pair takes six bytes until the
+subscription has acknowledged it; an event that nobody waits for leaves with its chunk.
 """
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -20,6 +22,11 @@ from matchwood.service.roster import Numbers, Roster
 CHUNK_EVENTS = 4_096
 CHUNK_PAIRS = 1 << 17
 RECENT_BYTES = 64 << 20  # of bodies that are kept in memory
+RECENT_BESIDE = 250  # bytes that a body takes beside its text: numbers, a tuple, entries
+CHECKED = 256  # chunks that one collection looks through: a third of a second
+
+
+Offsets = NDArray[np.uint16] | NDArray[np.uint32]
 
 
 class Stored(NamedTuple):
@@ -39,12 +46,18 @@ class Chunk(NamedTuple):
     newest: float  # when the last was accepted
     events: int
     subscriptions: Numbers
-    offsets: Numbers  # of the event, from the first
+    offsets: Offsets  # of the event, from the first
 
     def of(self, subscription: int, after: int) -> NDArray[np.int64]:
         low, high = np.searchsorted(self.subscriptions, [subscription, subscription + 1])
         found = self.offsets[low:high].astype(np.int64) + self.first
         return found[found > after]
+
+    def only(self, kept: NDArray[np.bool_]) -> Chunk:
+        """The same with some of its pairs."""
+        offsets = self.offsets[kept]
+        events = int(np.count_nonzero(np.bincount(offsets)))
+        return self._replace(events=events, subscriptions=self.subscriptions[kept], offsets=offsets)
 
 
 class Dropped(NamedTuple):
@@ -86,13 +99,16 @@ class Tail:
     def chunk(self) -> Chunk:
         subscriptions = self._subscriptions[: self.pairs]
         order = np.argsort(subscriptions, kind="stable")
+        offsets: Offsets = self._offsets[: self.pairs][order]
+        if self.last - self.first < 1 << 16:  # almost always: numbers follow each other
+            offsets = offsets.astype(np.uint16)
         return Chunk(
             self.first,
             self.last,
             self.newest,
             self.events,
             subscriptions[order],
-            self._offsets[: self.pairs][order],
+            offsets,
         )
 
 
@@ -108,13 +124,17 @@ class Recent:
     def add(self, stored: Stored) -> None:
         self._known[stored.number] = (stored.at, stored.body)
         self._order.append(stored.number)
-        self._bytes += len(stored.body) + 200
+        self._bytes += _size(stored.body)
         while self._bytes > self._most:
             _, body = self._known.pop(self._order.popleft())
-            self._bytes -= len(body) + 200
+            self._bytes -= _size(body)
 
     def get(self, number: int) -> tuple[float, str] | None:
         return self._known.get(number)
+
+
+def _size(body: str) -> int:
+    return sys.getsizeof(body) + RECENT_BESIDE
 
 
 class Outbox:
@@ -130,6 +150,7 @@ class Outbox:
         self._chunks: list[Chunk] = []
         self._tail = Tail()
         self._watched = np.zeros(1024, np.bool_)
+        self._next_checked = 0  # the first event of the chunk that a collection begins with
         self.recent = Recent()
 
     @property
@@ -139,6 +160,12 @@ class Outbox:
     @property
     def pairs(self) -> int:
         return sum(len(chunk.offsets) for chunk in self._chunks) + self._tail.pairs
+
+    @property
+    def bytes(self) -> int:
+        """What the pairs take."""
+        sealed = sum(one.subscriptions.nbytes + one.offsets.nbytes for one in self._chunks)
+        return sealed + 8 * self._tail.pairs
 
     def add(self, stored: Sequence[Stored]) -> None:
         hits: list[int] = []
@@ -196,18 +223,33 @@ class Outbox:
     # What nobody waits for any more
 
     def collect(self, now: float, kept_since: float) -> list[Dropped]:
-        """Drop chunks that all have acknowledged, or that are too old."""
+        """Drop chunks that all have acknowledged, or that are too old, and pairs that are done.
+
+        Of many chunks only some are looked through, the next time those that follow.
+        """
         with self._lock:
             if self._tail.events and self._tail.oldest < now - 60:
                 self._seal()
             chunks = list(self._chunks)
+        old = [chunk for chunk in chunks if chunk.newest < kept_since]
         dropped: list[Dropped] = []
-        for chunk in chunks:
+        thinned: dict[int, Chunk] = {}
+        for chunk in {one.first: one for one in [*old, *self._turn(chunks)]}.values():
             numbers = chunk.offsets.astype(np.int64) + chunk.first
-            waiting = self._roster.waiting(chunk.subscriptions, numbers, now)
-            if not len(waiting) or chunk.newest < kept_since:
-                dropped.append(Dropped(chunk.first, chunk.last, waiting))
+            waits = self._roster.waits(chunk.subscriptions, numbers, now)
+            if not waits.any() or chunk.newest < kept_since:
+                dropped.append(Dropped(chunk.first, chunk.last, chunk.subscriptions[waits]))
+            elif 2 * np.count_nonzero(waits) < len(waits):
+                thinned[chunk.first] = chunk.only(waits)
         gone = {one.first for one in dropped}
         with self._lock:
-            self._chunks = [chunk for chunk in self._chunks if chunk.first not in gone]
+            kept = (chunk for chunk in self._chunks if chunk.first not in gone)
+            self._chunks = [thinned.get(chunk.first, chunk) for chunk in kept]
         return dropped
+
+    def _turn(self, chunks: list[Chunk]) -> list[Chunk]:
+        """Those whose turn it is to be looked through."""
+        later = [chunk for chunk in chunks if chunk.first >= self._next_checked]
+        chosen = later[:CHECKED]
+        self._next_checked = chosen[-1].last + 1 if len(later) > CHECKED else 0
+        return chosen

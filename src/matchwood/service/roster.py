@@ -100,10 +100,10 @@ class Roster:
         found: Numbers = numbers[self._of(self._expires, numbers) > now]
         return found
 
-    def waiting(self, numbers: Numbers, events: NDArray[np.int64], now: float) -> Numbers:
-        """The numbers of those pairs that are not acknowledged yet, by who lives."""
+    def waits(self, numbers: Numbers, events: NDArray[np.int64], now: float) -> NDArray[np.bool_]:
+        """Which of these pairs are not acknowledged yet, by who lives."""
         behind = self._of(self._cursor, numbers) < events
-        found: Numbers = numbers[behind & (self._of(self._expires, numbers) > now)]
+        found: NDArray[np.bool_] = behind & (self._of(self._expires, numbers) > now)
         return found
 
     def expired(self, now: float) -> list[int]:

@@ -181,6 +181,7 @@ class Service:
             "rules": len(self.rules.matcher),
             "events_waiting": self.outbox.events,
             "deliveries_waiting_at_most": self.outbox.pairs,
+            "outbox_bytes": self.outbox.bytes,
             "streams": self.streams.taken,
             "webhooks": len(self.webhooks),
             "writes_waiting": self.writer.backlog,
@@ -302,21 +303,23 @@ class Service:
     async def _collect(self) -> None:
         now = time.time()
         dropped = await self.read(self.outbox.collect, now, now - self.settings.retention)
-        for one in dropped:
-            await self._drop(one)
+        if dropped:
+            await self._drop(dropped)
 
-    async def _drop(self, dropped: Dropped) -> None:
+    async def _drop(self, dropped: list[Dropped]) -> None:
         """Take events out of the database; who has not fetched them in time is told how many."""
-        numbers, counts = np.unique(dropped.missed_by, return_counts=True)
+        missed_by = np.concatenate([one.missed_by for one in dropped])
+        numbers, counts = np.unique(missed_by, return_counts=True)
         missed = [
             {"which": number, "count": count}
             for number, count in zip(numbers.tolist(), counts.tolist(), strict=True)
         ]
         if missed:
-            self.metrics.dropped.inc(len(dropped.missed_by))
+            self.metrics.dropped.inc(len(missed_by))
+            first, last = min(one.first for one in dropped), max(one.last for one in dropped)
             log.warning(
                 "events were dropped that were not fetched in time",
-                extra={"first": dropped.first, "last": dropped.last, "by": len(missed)},
+                extra={"first": first, "last": last, "by": len(missed)},
             )
         update = (
             subscriptions.update()
@@ -327,8 +330,9 @@ class Service:
         def work(connection: Connection, marks: Marks) -> None:
             if missed:
                 connection.execute(update, missed)
-            between = events.c.number.between(dropped.first, dropped.last)
-            connection.execute(delete(events).where(between))
+            for one in dropped:
+                between = events.c.number.between(one.first, one.last)
+                connection.execute(delete(events).where(between))
 
         await asyncio.wrap_future(self.writer.submit(work))
 

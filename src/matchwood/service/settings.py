@@ -36,6 +36,7 @@ class Limits:
     events_a_second: float = 0  # by key; 0: as many as the service can take
     publishes_under_way: int = 256
     outbox_events: int = 5_000_000  # events that wait to be delivered
+    outbox_deliveries: int = 250_000_000  # to so many subscriptions; six bytes of memory each
     dead_letters_a_subscription: int = 10_000
     matches_a_second: float = 0  # events through `POST /match`, by key
 
