@@ -25,8 +25,9 @@ def free_port() -> int:
 class Served:
     """A running service, and what tests ask of it."""
 
-    def __init__(self, service: Service, url: str) -> None:
+    def __init__(self, service: Service, url: str, failed: threading.Event) -> None:
         self.service = service
+        self.failed = failed  # it says that it must end
         self.url = url
         self.http = httpx.Client(base_url=url, timeout=30)
 
@@ -61,7 +62,7 @@ def served(settings: Settings) -> Iterator[Served]:
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()
-    running = Served(app.state.service, f"http://127.0.0.1:{port}")
+    running = Served(app.state.service, f"http://127.0.0.1:{port}", failed)
     try:
         until = time.monotonic() + 600  # the first compiles
         while not app.state.service.ready:

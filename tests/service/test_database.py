@@ -1,4 +1,4 @@
-"""Databases: one process at a time, and older ones are brought up to date with all they have."""
+"""Databases: older ones are brought up to date with all they have."""
 
 import time
 
@@ -7,7 +7,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import text
 
-from matchwood.service.database import metadata, migrate, open_engine, sole_use
+from matchwood.service.database import metadata, migrate, open_engine
 from matchwood.service.keys import hashed
 from matchwood.service.settings import SettingsError
 from service.postgres import new_database
@@ -64,18 +64,6 @@ def test_migrations_make_the_tables_that_the_code_knows(settings) -> None:
     with engine.connect() as connection:
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
     engine.dispose()
-
-
-@pytest.mark.slow
-def test_one_process_serves_a_database(settings) -> None:
-    first, second = open_engine(settings), open_engine(settings)
-    refused = pytest.raises(SettingsError, match="another process")
-    with sole_use(first, settings), refused, sole_use(second, settings, 0.2):
-        pass
-    with sole_use(second, settings, 0.2):
-        pass
-    first.dispose()
-    second.dispose()
 
 
 @pytest.mark.parametrize("url", ["nonsense", "sqlite://", "sqlite:///:memory:", "mysql://x/y"])

@@ -7,6 +7,7 @@ import pytest
 from sqlalchemy import Connection, Engine, select
 
 from matchwood.service.database import marks, migrate, open_engine, rules
+from matchwood.service.holding import Hold
 from matchwood.service.writer import Marks, Writer
 from service.serving import settings_in
 
@@ -29,18 +30,18 @@ def insert(name: str):
 
 
 def test_those_that_wait_share_a_commit(engine: Engine) -> None:
-    writer = Writer(engine)
+    writer = Writer(engine, Hold())
     applied: list[int] = []
     waiting = [writer.submit(insert(str(n)), applied.append) for n in range(50)]
     writer.start()
     assert [one.result(10) for one in waiting] == list(range(1, 51)) == applied
     assert writer.commits == 1
     writer.close()
-    assert Writer(engine).marks["count"] == 50
+    assert Writer(engine, Hold()).marks["count"] == 50
 
 
 def test_one_that_fails_fails_alone(engine: Engine) -> None:
-    writer = Writer(engine)
+    writer = Writer(engine, Hold())
     done = [writer.submit(insert(name)) for name in ("a", "b", "a", "c")]
     writer.start()
     assert done[0].result(10) < done[1].result(10) < done[3].result(10)
@@ -53,8 +54,24 @@ def test_one_that_fails_fails_alone(engine: Engine) -> None:
         assert kept >= done[3].result()
 
 
+def test_it_goes_on_after_one_that_failed_by_itself(engine: Engine) -> None:
+    writer = Writer(engine, Hold())
+    writer.start()
+    tries: list[int] = []
+
+    def broken(connection: Connection, numbers: Marks) -> None:
+        tries.append(len(tries))
+        raise RuntimeError("no")
+
+    with pytest.raises(RuntimeError, match="no"):
+        writer.submit(broken).result(10)
+    assert writer.submit(insert("next")).result(10) == 1
+    writer.close()
+    assert tries == [0]
+
+
 def test_what_waits_is_written_before_it_ends(engine: Engine) -> None:
-    writer = Writer(engine)
+    writer = Writer(engine, Hold())
     writer.start()
     held = threading.Event()
     slow = writer.submit(lambda connection, numbers: held.wait(10))

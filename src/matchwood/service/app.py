@@ -26,6 +26,7 @@ from matchwood.service import (
     schema_routes,
     subscription_routes,
 )
+from matchwood.service.holding import Displaced
 from matchwood.service.middleware import Around
 from matchwood.service.problems import (
     Problem,
@@ -55,8 +56,8 @@ ROUTES = (
 def create_app(
     settings: Settings | None = None, failed: Callable[[], None] | None = None
 ) -> FastAPI:
-    """The application of a service; `failed` is called where the service cannot be loaded."""
-    service = Service(settings or Settings.read())
+    """The application of a service; `failed` is called where it cannot be loaded or must end."""
+    service = Service(settings or Settings.read(), failed)
 
     @asynccontextmanager
     async def life(app: FastAPI) -> AsyncIterator[None]:
@@ -81,6 +82,7 @@ def create_app(
     app.add_exception_handler(RequestValidationError, on_invalid)
     app.add_exception_handler(HTTPException, on_http)
     app.add_exception_handler(DBAPIError, _on_database)
+    app.add_exception_handler(Displaced, _on_displaced)
     app.add_exception_handler(Exception, on_failure)
     app.add_middleware(Around, service=service)
     return app
@@ -99,3 +101,7 @@ async def _load(service: Service, failed: Callable[[], None] | None) -> None:
 async def _on_database(request: Request, error: Exception) -> JSONResponse:
     log.error("the database failed", extra={"error": str(error)})
     return answer(Problem("database-unavailable", "the database failed", retry_after=2))
+
+
+async def _on_displaced(request: Request, error: Exception) -> JSONResponse:
+    return answer(Problem("shutting-down", str(error), retry_after=5))

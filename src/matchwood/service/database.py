@@ -1,14 +1,11 @@
 """The tables of the service, and how SQLite and PostgreSQL are opened.
 
-One process at a time has a database: it numbers events and subscriptions itself, and keeps in
-memory who waits for what. A lock sees to that.
+One process at a time has a database (`holding`): it numbers events and subscriptions itself, and
+keeps in memory who waits for what.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +13,6 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
-    Connection,
     Double,
     Engine,
     Index,
@@ -28,7 +24,6 @@ from sqlalchemy import (
     Text,
     create_engine,
     event,
-    text,
 )
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
@@ -158,51 +153,6 @@ def _tune_sqlite(engine: Engine, synchronous: str) -> None:
         cursor.execute("PRAGMA cache_size=-16384")
         cursor.execute("PRAGMA journal_size_limit=67108864")
         cursor.close()
-
-
-LOCK = 7_239_115_482  # of PostgreSQL: any number that nobody else uses
-
-
-@contextmanager
-def sole_use(engine: Engine, settings: Settings, patience: float = 10.0) -> Iterator[None]:
-    """Hold the database for this process; of one that was killed, it is free again at once."""
-    if engine.dialect.name == "sqlite":
-        with _locked_file(Path(f"{engine.url.database}.lock"), patience):
-            yield
-        return
-    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        _lock_postgres(connection, patience)
-        try:
-            yield
-        finally:
-            connection.execute(text("SELECT pg_advisory_unlock(:lock)"), {"lock": LOCK})
-
-
-def _lock_postgres(connection: Connection, patience: float) -> None:
-    until = time.monotonic() + patience
-    while not connection.scalar(text("SELECT pg_try_advisory_lock(:lock)"), {"lock": LOCK}):
-        if time.monotonic() > until:
-            raise SettingsError("another process serves this database: stop it first")
-        time.sleep(0.1)
-
-
-@contextmanager
-def _locked_file(path: Path, patience: float) -> Iterator[None]:
-    import fcntl
-
-    until = time.monotonic() + patience
-    with path.open("w") as file:
-        while True:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > until:
-                    raise SettingsError(
-                        f"another process serves the database beside {path}: stop it first"
-                    ) from None
-                time.sleep(0.1)
-        yield
 
 
 def migrate(engine: Engine, revision: str = "head") -> None:

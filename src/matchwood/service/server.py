@@ -27,7 +27,7 @@ class Server(uvicorn.Server):
 
 
 def serve(settings: Settings) -> bool:
-    """Serve until told to stop; False if the service could not be loaded."""
+    """Serve until told to stop; False if it could not be loaded, or lost its database."""
     log_to_standard_error(settings.log_level)
     problems: list[bool] = []
 

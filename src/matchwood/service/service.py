@@ -15,15 +15,17 @@ from typing import Any
 
 import numpy as np
 from sqlalchemy import Connection, Engine, bindparam, delete, select
+from sqlalchemy.exc import SQLAlchemyError
 
 from matchwood import operators
 from matchwood.language.errors import RuleError
 from matchwood.schema import Schema
 from matchwood.service import acceptance
 from matchwood.service.acceptance import Acceptance
-from matchwood.service.database import events, migrate, open_engine, sole_use, subscriptions
+from matchwood.service.database import events, migrate, open_engine, subscriptions
 from matchwood.service.dead_letters import DeadLetters
 from matchwood.service.event_schema import EventSchema
+from matchwood.service.holding import Displaced, Hold, sole_use
 from matchwood.service.index import SubscriptionIndex
 from matchwood.service.keys import Keys
 from matchwood.service.limits import Places, Rate
@@ -45,6 +47,7 @@ class Service:
     """A service on its database: `open`, `load` (which takes a while), then `close`."""
 
     engine: Engine
+    hold: Hold
     writer: Writer
     schema: EventSchema
     roster: Roster
@@ -56,8 +59,10 @@ class Service:
     webhooks: Webhooks
     dead_letters: DeadLetters
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, failed: Callable[[], None] | None = None) -> None:
         settings.check_binding()
+        self._failed = failed  # is called where the service must end
+        self._displaced = False
         self.settings = settings
         self.keys = Keys(settings.keys)
         self.metrics = Metrics(self.figures)
@@ -86,14 +91,15 @@ class Service:
         self._operators = self._load_operators()
         self.engine = open_engine(self.settings)
         self._held.callback(self.engine.dispose)
-        self._held.enter_context(sole_use(self.engine, self.settings))
+        self.hold = self._held.enter_context(sole_use(self.engine))
         migrate(self.engine)
+        self.hold.enter()
 
     def load(self) -> None:
         """Bring into memory what the database has, and compile what matches."""
         started = time.perf_counter()
         warm_up()
-        self.writer = Writer(self.engine)
+        self.writer = Writer(self.engine, self.hold)
         if not self.writer.marks["database"]:
             self.writer.marks.take("database", secrets.randbits(40) + 1)
         database = self.writer.marks["database"]  # snapshots of another are not taken for its own
@@ -138,6 +144,7 @@ class Service:
         self._loop = asyncio.get_running_loop()
         await self._loop.run_in_executor(self.threads, self.load)
         for work, seconds in (
+            (self._hold_on, 1.0),
             (self._expire, 0.25),
             (self._keep_cursors, 0.1),
             (self._collect, 5.0),
@@ -157,9 +164,13 @@ class Service:
         await asyncio.gather(*self._beside, return_exceptions=True)
         if was_ready:
             await self.webhooks.close()
-            await self._keep_cursors()
+            try:
+                await self._keep_cursors()
+            except (SQLAlchemyError, Displaced) as error:  # they are delivered again
+                log.error("acknowledgements were not written", extra={"error": str(error)})
             await asyncio.to_thread(self.writer.close)
-            await self._save()
+            if not self._displaced:
+                await self._save()
             self.index.close()
         self.threads.shutdown()
         self.readers.shutdown()
@@ -291,6 +302,20 @@ class Service:
                 await work()
             except Exception:  # the database may be away: the next round tries again
                 log.exception("work beside requests failed", extra={"work": work.__name__})
+
+    async def _hold_on(self) -> None:
+        """See that the database is still ours; end if it is not."""
+        try:
+            await self.read(self.hold.renew)
+        except SQLAlchemyError as error:  # nobody can write meanwhile
+            log.warning("the database cannot be reached", extra={"error": str(error)})
+        except Displaced as error:
+            if not self._displaced:
+                self._displaced = True
+                log.critical("the service shuts down", extra={"error": str(error)})
+                self.closing.set()
+                if self._failed is not None:
+                    self._failed()
 
     async def _expire(self) -> None:
         now = time.time()

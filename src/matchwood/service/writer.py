@@ -13,6 +13,7 @@ from sqlalchemy import Connection, Engine, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from matchwood.service.database import marks
+from matchwood.service.holding import Hold
 
 log = logging.getLogger("matchwood.service")
 T = TypeVar("T")
@@ -61,8 +62,9 @@ class Writer:
     follows the database, in the same order.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, hold: Hold) -> None:
         self._engine = engine
+        self._hold = hold
         self._waiting: queue.SimpleQueue[Write | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
         with engine.connect() as connection:
@@ -107,13 +109,14 @@ class Writer:
                     break
             else:
                 last = True
-            if group and not self._write(group, alone=len(group) == 1):
+            if len(group) == 1 or (group and not self._write(group, alone=False)):
                 for write in group:  # one of them failed: each for itself
                     self._write([write], alone=True)
 
     def _write(self, group: list[Write], alone: bool) -> bool:
         try:
             with self._engine.begin() as connection:
+                self._hold.assert_ours(connection)
                 results = [write.work(connection, self.marks) for write in group]
                 self.marks.keep(connection)
         except Exception as error:
