@@ -7,6 +7,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -134,6 +135,46 @@ def test_what_is_not_taken_is_a_dead_letter_until_it_is_replayed(
     assert quick.http.post(f"{path}/replay", json=asked, headers=headers).json()["replayed"] == 1
     until(lambda: letters() == [])
     assert receiver.numbers()[-1] == 1
+
+
+def test_attempts_are_counted_across_a_restart(tmp_path, receiver: Receiver) -> None:
+    receiver.answer = lambda message: 500
+    settings = settings_in(tmp_path, webhooks={**QUICK, "first_delay": 1.0, "longest_delay": 1.0})
+    with served(settings) as running:
+        made = hook(running, receiver, "count = 1")
+        running.publish({"count": 1, "n": 0})
+        until(lambda: len(receiver.calls) == 2)
+    with served(settings) as running:
+        headers = running.as_subscriber(made)
+        path = f"/subscriptions/{made['id']}/dead-letters"
+        until(lambda: len(running.http.get(path, headers=headers).json()["dead_letters"]) == 1)
+        (letter,) = running.http.get(path, headers=headers).json()["dead_letters"]
+        assert (letter["attempts"], len(receiver.calls)) == (3, 3)
+        receiver.answer = lambda message: 204
+        running.publish({"count": 1, "n": 1})
+        until(lambda: receiver.numbers()[-1] == 1)
+    with served(settings) as running:  # the next one begins from zero
+        assert not running.service.webhooks._attempts
+
+
+def test_a_pause_goes_on_after_a_restart(tmp_path, receiver: Receiver) -> None:
+    receiver.answer = lambda message: 500
+    settings = settings_in(tmp_path, webhooks={**QUICK, "first_delay": 60, "longest_delay": 60})
+    with served(settings) as running:
+        made = hook(running, receiver, "pause = 1")
+        running.publish({"pause": 1, "n": 0})
+        until(lambda: len(receiver.calls) == 1)
+        until(lambda: bool(running.service.webhooks._pauses))
+    receiver.answer = lambda message: 204
+    with served(settings) as running:
+        number = int(made["id"][1:])
+        assert 20 < running.service.webhooks._retry_at[number] - time.time() < 60
+        running.publish({"pause": 1, "n": 1})
+        time.sleep(0.5)
+        assert len(receiver.calls) == 1
+    sooner = settings.changed(webhooks=replace(settings.webhooks, longest_delay=0.2))
+    with served(sooner):  # no pause is longer than the settings allow
+        until(lambda: receiver.numbers() == [0, 0, 1])
 
 
 def test_who_is_slow_holds_up_nobody_else(tmp_path, receiver: Receiver) -> None:

@@ -87,6 +87,9 @@ subscriptions = Table(
     Column("cursor", BigInteger, nullable=False),  # all events up to here are acknowledged
     # How many events were dropped because they were not fetched in time.
     Column("missed", BigInteger, nullable=False, server_default="0"),
+    # How often the webhook has failed with its next event, and when it is called again.
+    Column("attempts", Integer, nullable=False, server_default="0"),
+    Column("retry_at", Double, nullable=False, server_default="0"),
     Index("subscriptions_by_change", "change"),
 )
 

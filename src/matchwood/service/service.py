@@ -147,6 +147,7 @@ class Service:
             (self._hold_on, 1.0),
             (self._expire, 0.25),
             (self._keep_cursors, 0.1),
+            (self._keep_attempts, 1.0),
             (self._collect, 5.0),
             (self._save, self.settings.snapshot_seconds),
         ):
@@ -166,8 +167,9 @@ class Service:
             await self.webhooks.close()
             try:
                 await self._keep_cursors()
+                await self._keep_attempts()
             except (SQLAlchemyError, Displaced) as error:  # they are delivered again
-                log.error("acknowledgements were not written", extra={"error": str(error)})
+                log.error("what was delivered is not written", extra={"error": str(error)})
             await asyncio.to_thread(self.writer.close)
             if not self._displaced:
                 await self._save()
@@ -292,6 +294,9 @@ class Service:
             connection.execute(update, rows)
 
         await asyncio.wrap_future(self.writer.submit(work))
+
+    async def _keep_attempts(self) -> None:
+        await self.webhooks.keep_attempts()
 
     # What runs beside requests
 

@@ -2,6 +2,8 @@
 
 A host has few calls under way at once, and a subscription one, so that who is slow or away holds
 up nobody else. What cannot be delivered becomes a dead letter, and the next event has its turn.
+How often a call has failed, and when it is due again, is written a moment later, for many at once:
+a service that starts again goes on from there.
 """
 
 from __future__ import annotations
@@ -18,13 +20,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 import httpcore
-from sqlalchemy import select
+from sqlalchemy import Connection, bindparam, select
 
 from matchwood.service.addresses import GuardedBackend
 from matchwood.service.database import subscriptions
 from matchwood.service.dead_letters import DeadLetters
 from matchwood.service.deliveries import Due, due, envelope
 from matchwood.service.subscriptions import name_of
+from matchwood.service.writer import Marks
 
 if TYPE_CHECKING:
     from matchwood.service.service import Service
@@ -69,6 +72,8 @@ class Webhooks:
         self._queues: dict[str, deque[int]] = defaultdict(deque)
         self._under_way: Counter[str] = Counter()
         self._attempts: Counter[int] = Counter()
+        self._retry_at: dict[int, float] = {}  # in seconds, by the clock
+        self._unwritten: set[int] = set()  # whose attempts have changed since they were written
         self._tasks: set[asyncio.Task[None]] = set()
         self._pauses: dict[int, asyncio.TimerHandle] = {}
         self._closing = False
@@ -81,19 +86,28 @@ class Webhooks:
 
     def load(self) -> None:
         """The webhooks that the database has."""
-        columns = (subscriptions.c.number, subscriptions.c.url, subscriptions.c.secret)
-        wanted = select(*columns).where(subscriptions.c.kind == "webhook")
+        kept = subscriptions.c
+        columns = (kept.number, kept.url, kept.secret, kept.attempts, kept.retry_at)
+        wanted = select(*columns).where(kept.kind == "webhook")
         with self._service.engine.connect() as connection:
-            for number, url, secret in connection.execute(wanted):
+            for number, url, secret, attempts, retry_at in connection.execute(wanted):
                 self._hooks[number] = Hook(url, secret)
                 self._service.outbox.watch(number)
+                if attempts:
+                    self._attempts[number], self._retry_at[number] = attempts, retry_at
 
     def __len__(self) -> int:
         return len(self._hooks)
 
     def start(self) -> None:
+        now = time.time()
         for number in list(self._hooks):
-            self.woken(number)
+            left = min(self._retry_at.get(number, 0.0) - now, self._settings.longest_delay)
+            if left > 0:
+                self._busy.add(number)
+                self._pause_for(number, left)
+            else:
+                self.woken(number)
 
     async def close(self) -> None:
         """Let calls that are under way finish, for a moment."""
@@ -114,7 +128,7 @@ class Webhooks:
             self._service.outbox.watch(number)
             self.woken(number)
         elif self._hooks.pop(number, None) is not None:
-            self._attempts.pop(number, None)
+            self._forget_attempts(number)
             self._service.forget(number)
 
     # Turns
@@ -166,10 +180,12 @@ class Webhooks:
         elif pause == 0:
             self._queue(number)
         else:
-            self._pauses[number] = asyncio.get_running_loop().call_later(
-                pause, self._resume, number
-            )
+            self._pause_for(number, pause)
         self._next_of_all(host)
+
+    def _pause_for(self, number: int, seconds: float) -> None:
+        loop = asyncio.get_running_loop()
+        self._pauses[number] = loop.call_later(seconds, self._resume, number)
 
     def _next_of_all(self, host: str) -> None:
         self._next(host)
@@ -192,14 +208,18 @@ class Webhooks:
                 return None
             error = await self.send(hook, number, found[0])
             if error is None:
-                self._attempts.pop(number, None)
+                self._forget_attempts(number)
                 self._service.acknowledge(number, found[0].number)
                 continue
             self._attempts[number] += 1
-            if self._attempts[number] < self._settings.attempts:
-                return self._pause(self._attempts[number])
-            attempts = self._attempts.pop(number)
+            attempts = self._attempts[number]
+            if attempts < self._settings.attempts:
+                pause = self._pause(attempts)
+                self._retry_at[number] = time.time() + pause
+                self._unwritten.add(number)
+                return pause
             await self._dead_letters.add(number, found[0], attempts, error)
+            self._forget_attempts(number)
         return 0.0
 
     def _pause(self, attempts: int) -> float:
@@ -207,6 +227,35 @@ class Webhooks:
         grown = self._settings.first_delay * 2.0 ** min(attempts - 1, 40)
         longest = min(self._settings.longest_delay, grown)
         return longest * random.uniform(0.5, 1.0)
+
+    def _forget_attempts(self, number: int) -> None:
+        if self._attempts.pop(number, 0):
+            self._retry_at.pop(number, None)
+            self._unwritten.add(number)
+
+    async def keep_attempts(self) -> None:
+        """Write how often calls have failed, where that has changed."""
+        changed, self._unwritten = self._unwritten, set()
+        if not changed:
+            return
+        rows = [
+            {"which": one, "failed": self._attempts[one], "due": self._retry_at.get(one, 0.0)}
+            for one in changed
+        ]
+        update = (
+            subscriptions.update()
+            .where(subscriptions.c.number == bindparam("which"))
+            .values(attempts=bindparam("failed"), retry_at=bindparam("due"))
+        )
+
+        def work(connection: Connection, marks: Marks) -> None:
+            connection.execute(update, rows)
+
+        try:
+            await asyncio.wrap_future(self._service.writer.submit(work))
+        except Exception:
+            self._unwritten |= changed
+            raise
 
     # One call
 
