@@ -12,6 +12,7 @@ from typing import Any
 
 from matchwood.index.segment import Built, build
 from matchwood.index.statistics import Statistics, profile
+from matchwood.language.calls import check_operator
 from matchwood.language.errors import RuleError
 from matchwood.language.evaluation import Hierarchies
 from matchwood.language.evaluation import bindings as bindings_of
@@ -31,7 +32,6 @@ from matchwood.match.parts import (
     Pending,
     Snapshot,
     check_calls,
-    check_operator,
 )
 from matchwood.match.results import Matches, Near, Stats, nearest
 from matchwood.match.store import Id, Store

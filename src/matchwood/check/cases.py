@@ -6,9 +6,10 @@ A line of a file of cases is `{"event": {…}, "match": ["vip"], "not": ["teens"
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from matchwood.check.findings import Finding, of_bad_row, of_error
 from matchwood.language.errors import EventError, RuleError
@@ -90,8 +91,9 @@ def run_cases(
     cases: str | Path,
     schema: Schema | None = None,
     progress: Progress = lambda cases: None,
+    operators: Mapping[str, Any] | None = None,
 ) -> CaseReport:
-    """Try every case of a file on the rules of another.
+    """Try every case of a file on the rules of another, which may call `operators`.
 
     >>> from pathlib import Path
     >>> _ = Path("rules.csv").write_text("id,rule\\nadults,age >= 18\\n")
@@ -119,7 +121,7 @@ def run_cases(
         if isinstance(line, BadRow):
             failures = [Failure(line.file, line.line, None, line.reason)]
         else:
-            failures = list(_try(str(cases), *line, trees, schema))
+            failures = list(_try(str(cases), *line, trees, schema, operators))
         report.failed += bool(failures)
         report.failures.extend(failures)
         progress(report.cases)
@@ -127,7 +129,12 @@ def run_cases(
 
 
 def _try(
-    file: str, line: int, form: object, trees: dict[RuleId, Node], schema: Schema | None
+    file: str,
+    line: int,
+    form: object,
+    trees: dict[RuleId, Node],
+    schema: Schema | None,
+    operators: Mapping[str, Any] | None,
 ) -> Iterator[Failure]:
     wrong = _wrong_form(form)
     if wrong:
@@ -149,7 +156,7 @@ def _try(
                 yield Failure(file, line, name, reason, identity)
                 continue
             try:
-                explanation = explain(tree, event, schema=schema)
+                explanation = explain(tree, event, operators=operators, schema=schema)
             except (RuleError, EventError) as error:
                 yield Failure(file, line, name, f"rule {identity!r}: {error}", identity)
                 continue

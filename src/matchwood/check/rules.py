@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from matchwood.check.dialects import DIALECTS, Dialect
 from matchwood.check.findings import ERROR, WARNING, Finding, of_bad_row, of_error, warn
 from matchwood.check.sample import Sample
+from matchwood.language.calls import BUILT_IN, check_operator
 from matchwood.language.errors import RuleError
 from matchwood.language.text import parse
-from matchwood.language.tree import Node, attributes_in
+from matchwood.language.tree import Call, Node, attributes_in, walk
 from matchwood.language.variables import joined
 from matchwood.normalise import always_true, fingerprint, meaning, never_true
 from matchwood.schema import Schema
@@ -66,11 +68,13 @@ def check_rules(
     schema: Schema | None = None,
     dialect: str | None = None,
     ignore: Collection[str] = (),
+    operators: Mapping[str, Any] | None = None,
     progress: Progress = lambda rules: None,
 ) -> Report:
     """Everything that is wrong, or looks wrong, in tables of rules.
 
     `ignore` names kinds of warnings to leave out, `progress` is told how many rules were read.
+    With `operators`, a rule that calls another is an error; none of them is called.
 
     >>> from pathlib import Path
     >>> _ = Path("rules.csv").write_text("id,rule\\na,age >=\\nb,age < 1 and age > 5\\n")
@@ -84,6 +88,7 @@ def check_rules(
         sample=None if events is None else Sample.of(read_events(events)),
         schema=schema,
         dialect=None if dialect is None else DIALECTS[dialect],
+        operators=operators,
     )
     places: dict[str, int] = {}
     for place, path in enumerate(paths):
@@ -104,6 +109,7 @@ class _Checker:
     sample: Sample | None
     schema: Schema | None
     dialect: Dialect | None
+    operators: Mapping[str, Any] | None = None
     report: Report = field(default_factory=Report)
     places: dict[RuleId, RuleRow] = field(default_factory=dict)
     by_fingerprint: dict[int, list[RuleRow]] = field(default_factory=dict)
@@ -132,6 +138,8 @@ class _Checker:
         try:
             tree = parse(row.rule)
             joined(tree, row.rule if isinstance(row.rule, str) else None)
+            if self.operators is not None:
+                _check_calls(tree, self.operators)
         except RuleError as error:
             found.append(of_error(row, error))
             return
@@ -185,6 +193,15 @@ class _Checker:
                             f"names are case-sensitive: {name!r} is not the {usual!r} of others"
                         )
                         yield warn(row, "dialect", reason)
+
+
+def _check_calls(tree: Node, operators: Mapping[str, Any]) -> None:
+    for node in walk(tree):
+        if isinstance(node, Call) and node.name not in BUILT_IN:
+            check_operator(node.name, operators)
+            check = getattr(operators[node.name], "check", None)
+            if check is not None:
+                check(node)
 
 
 def _equals(rows: list[RuleRow]) -> Iterator[Finding]:

@@ -10,7 +10,16 @@ from typing import Annotated, Any
 import typer
 
 from matchwood.check import DIALECTS, WARNINGS, check_rules, run_cases
-from matchwood.cli.program import AsJson, SchemaFile, app, misuse, print_json, read_schema
+from matchwood.cli.program import (
+    AsJson,
+    OperatorsModule,
+    SchemaFile,
+    app,
+    misuse,
+    print_json,
+    read_operators,
+    read_schema,
+)
 from matchwood.cli.progress import Watch
 from matchwood.language import EventError, Node, RuleError, explain, parse
 from matchwood.schema.errors import nearest
@@ -38,6 +47,7 @@ def check(
     ignore: Annotated[
         list[str] | None, typer.Option(metavar="KIND", help="A kind of warning to leave out.")
     ] = None,
+    operators: OperatorsModule = None,
     as_json: AsJson = False,
 ) -> None:
     """Report bad rules with their places, and likely mistakes."""
@@ -53,6 +63,7 @@ def check(
             schema=read_schema(schema),
             dialect=dialect,
             ignore=ignore or (),
+            operators=None if operators is None else read_operators(operators),
             progress=watch.seen,
         )
     if as_json:
@@ -71,11 +82,13 @@ def try_cases(
         Path, typer.Argument(metavar="CASES", help="Events with the ids that match: .jsonl.")
     ],
     schema: SchemaFile = None,
+    operators: OperatorsModule = None,
     as_json: AsJson = False,
 ) -> None:
     """Try examples: events, and the rules that must match them."""
     with Watch("cases", every=1) as watch:
-        report = run_cases(rules, cases, read_schema(schema), progress=watch.seen)
+        known = read_operators(operators)
+        report = run_cases(rules, cases, read_schema(schema), watch.seen, known)
     if as_json:
         print_json(report.to_json())
     else:
@@ -97,12 +110,14 @@ def explain_rule(
         Path | None, typer.Option(metavar="FILE", help="A table of rules: RULE is an id of it.")
     ] = None,
     schema: SchemaFile = None,
+    operators: OperatorsModule = None,
     as_json: AsJson = False,
 ) -> None:
     """Draw a rule with its truth at each node and the values seen."""
+    known = read_operators(operators)
     try:
         tree = parse(text_of(rule)) if rules is None else rule_of(rules, rule)
-        explanation = explain(tree, event_of(event), schema=read_schema(schema))
+        explanation = explain(tree, event_of(event), operators=known, schema=read_schema(schema))
     except RuleError as error:
         misuse(f"the rule: {error}")
     except EventError as error:

@@ -19,6 +19,7 @@ from matchwood.tables import BadRow, EventRow, RuleRow, TableError, read_events,
 if TYPE_CHECKING:
     from matchwood.engine import Matcher
     from matchwood.index.statistics import Statistics
+    from matchwood.operators import Operators
 
 BUILT = ".mw"  # the ending of files that `build` writes
 SAMPLE = 10_000  # events that a profile is made of
@@ -32,7 +33,11 @@ class Loaded(NamedTuple):
 
 
 def load(
-    paths: list[Path], schema: Schema | None, sample: Path | None = None, strict: bool = False
+    paths: list[Path],
+    schema: Schema | None,
+    operators: Operators,
+    sample: Path | None = None,
+    strict: bool = False,
 ) -> Loaded:
     """The rules of files; bad ones are reported on standard error, with their places.
 
@@ -42,8 +47,8 @@ def load(
     if built and len(paths) > 1:
         misuse(f"{built[0]} is built already: give tables of rules, or one {BUILT} file")
     if built:
-        return Loaded(_open(built[0], schema), [])
-    loaded = _build(paths, schema, _profile(sample))
+        return Loaded(_open(built[0], schema, operators), [])
+    loaded = _build(paths, schema, operators, _profile(sample))
     for finding in loaded.bad:
         print(finding, file=sys.stderr)
     if loaded.bad and strict:
@@ -52,13 +57,13 @@ def load(
     return loaded
 
 
-def _open(path: Path, schema: Schema | None) -> Matcher:
+def _open(path: Path, schema: Schema | None, operators: Operators) -> Matcher:
     from matchwood.engine import Matcher
 
     if not path.is_file():
         raise TableError(f"{path}: no such file")
     try:
-        return Matcher.load(path, schema=schema)
+        return Matcher.load(path, operators=operators, schema=schema)
     except RuleError as error:
         misuse(f"{path}: {error}")
     except OSError as error:
@@ -80,7 +85,12 @@ def _profile(sample: Path | None) -> Statistics | None:
     return statistics
 
 
-def _build(paths: list[Path], schema: Schema | None, statistics: Statistics | None) -> Loaded:
+def _build(
+    paths: list[Path],
+    schema: Schema | None,
+    operators: Operators,
+    statistics: Statistics | None,
+) -> Loaded:
     from matchwood.engine import Matcher
     from matchwood.match.given import text_of
     from matchwood.match.parts import Details
@@ -97,7 +107,7 @@ def _build(paths: list[Path], schema: Schema | None, statistics: Statistics | No
                 )
             except RuleError as error:
                 bad.append(of_error(row, error))
-        matcher = Matcher(statistics=statistics, schema=schema)
+        matcher = Matcher(statistics=statistics, operators=operators, schema=schema)
         refused = matcher.update_details(
             details, "collect", lambda done, _: watch.seen(done - done % watch.every)
         )

@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from matchwood.cli.loading import BUILT, load
-from matchwood.cli.program import AsJson, SchemaFile, app, dumps, misuse, print_json, read_schema
+from matchwood.cli.program import (
+    AsJson,
+    OperatorsModule,
+    SchemaFile,
+    app,
+    dumps,
+    misuse,
+    print_json,
+    read_operators,
+    read_schema,
+)
 from matchwood.cli.progress import Watch
 
 if TYPE_CHECKING:
@@ -56,6 +66,7 @@ def match(
     ] = False,
     threads: Annotated[int, typer.Option(min=1, help="Threads that match.")] = 1,
     schema: SchemaFile = None,
+    operators: OperatorsModule = None,
     as_json: AsJson = False,
 ) -> None:
     """Say which rules are true of every event of a file or stream."""
@@ -66,8 +77,9 @@ def match(
     kind = kind or ("parquet" if output is not None and output.suffix == ".parquet" else "jsonl")
     if kind not in FORMATS:
         misuse(f"no format {kind!r}: expected {' or '.join(FORMATS)}")
+    known = read_operators(operators)
     with text_file(rejects) as rejected, open_output(output, kind) as out:
-        loaded = load([rules], read_schema(schema), strict=strict)
+        loaded = load([rules], read_schema(schema), known, strict=strict)
         run = _Run(loaded.matcher, Rejects(events, rejected), tags or None, limit, threads)
         run.all(events, key, strings, out)
     sys.stdout.flush()
@@ -153,6 +165,7 @@ def build(
         Path | None, typer.Option(metavar="SAMPLE", help="A sample of events to arrange it for.")
     ] = None,
     schema: SchemaFile = None,
+    operators: OperatorsModule = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Write nothing if a rule is bad.")
     ] = False,
@@ -164,7 +177,7 @@ def build(
     if not output.parent.is_dir() or output.is_dir():
         misuse(f"{output}: no file can be written there")
     started = perf_counter()
-    loaded = load(rules, read_schema(schema), events, strict)
+    loaded = load(rules, read_schema(schema), read_operators(operators), events, strict)
     try:
         loaded.matcher.save(output)
     except OSError as error:
@@ -180,9 +193,14 @@ def build(
 
 
 @app.command()
-def stats(rules: Rules, schema: SchemaFile = None, as_json: AsJson = False) -> None:
+def stats(
+    rules: Rules,
+    schema: SchemaFile = None,
+    operators: OperatorsModule = None,
+    as_json: AsJson = False,
+) -> None:
     """Show what the index of some rules is made of."""
-    loaded = load([rules], read_schema(schema))
+    loaded = load([rules], read_schema(schema), read_operators(operators))
     figures = loaded.matcher.stats()
     if as_json:
         print_json(figures.to_dict())

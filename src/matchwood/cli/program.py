@@ -8,13 +8,16 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
 import matchwood
 from matchwood.schema import Schema, SchemaError
 from matchwood.tables import TableError
+
+if TYPE_CHECKING:
+    from matchwood.operators import Operators
 
 app = typer.Typer(
     name="matchwood",
@@ -27,6 +30,10 @@ app = typer.Typer(
 
 SchemaFile = Annotated[
     Path | None, typer.Option("--schema", metavar="FILE", help="A schema: .toml or .json.")
+]
+OperatorsModule = Annotated[
+    str | None,
+    typer.Option("--operators", metavar="MODULE", help="A module with operators for the rules."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 
@@ -80,6 +87,28 @@ def read_schema(path: Path | None) -> Schema | None:
     if not path.is_file():
         misuse(f"{path}: no such file")
     return Schema.load(path)
+
+
+def read_operators(module: str | None) -> Operators:
+    """The operators of a module, and those that are always there."""
+    from matchwood.operators.places import available
+    from matchwood.operators.registry import load
+
+    if module is None:
+        return available(None)
+    import_from_here()
+    try:
+        return available(load(module))
+    except (ModuleNotFoundError, ValueError) as error:
+        misuse(str(error))
+    except Exception as error:  # whatever the module does while it is imported
+        misuse(f"operators: {module!r} cannot be imported: {type(error).__name__}: {error}")
+
+
+def import_from_here() -> None:
+    """Find modules in the folder where the command runs, as `python -m` does."""
+    if not {"", os.getcwd()} & set(sys.path):
+        sys.path.insert(0, os.getcwd())
 
 
 def dumps(form: object, plain: Callable[[Any], Any] | None = None) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from matchwood.cli.program import app, misuse
+from matchwood.cli.program import app, import_from_here, misuse
 
 NEEDED = "this needs more packages: pip install 'matchwood[service]'"
 
@@ -33,6 +33,7 @@ def serve(
         misuse(f"{NEEDED} ({error})")
     from matchwood.service.settings import Settings, SettingsError
 
+    import_from_here()  # a module with operators
     try:
         settings = Settings.load(config) if config is not None else Settings.read()
         settings = settings.changed(host=host, port=port, data=data, database=database)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Collection
 from functools import lru_cache
 
 from matchwood.language.arithmetic import Attribute, Variable
@@ -38,6 +39,13 @@ def check_call(name: str, arguments: tuple[object, ...]) -> None:
         raise RuleError(f"the second argument of {name} is a string in single quotes")
     if name == "in_network":
         network(str(other))
+
+
+def check_operator(name: str, operators: Collection[str]) -> None:
+    """Refuse an operator that is not registered."""
+    if name not in operators:
+        known = ", ".join(sorted((*BUILT_IN, *operators)))
+        raise RuleError(f"no operator is registered as {name!r}; there are {known}")
 
 
 @lru_cache(maxsize=65536)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.index.segment import Segment
-from matchwood.language.calls import BUILT_IN
+from matchwood.language.calls import BUILT_IN, check_operator
 from matchwood.language.errors import RuleError
 from matchwood.language.evaluation import Hierarchies, Operator
 from matchwood.language.tree import Call, Node, walk
@@ -317,10 +317,3 @@ def check_calls(
             check = getattr(operators[node.name], "check", None)
             if check is not None:
                 check(node)
-
-
-def check_operator(name: str, operators: Mapping[str, Operator]) -> None:
-    """Refuse an operator that is not registered."""
-    if name not in operators:
-        known = ", ".join(sorted((*BUILT_IN, *operators)))
-        raise RuleError(f"no operator is registered as {name!r}; there are {known}")
