@@ -7,6 +7,7 @@ from decimal import Decimal
 import pytest
 
 from engine.expected import expected
+from matchwood import Schema
 from matchwood.spark import compile_rules, match_events, rejected_events
 from spark.cases import EVENTS, RIGHT, RULES
 
@@ -258,3 +259,26 @@ def test_a_variant_among_columns_is_refused(spark, compiled):
     with pytest.raises(ValueError, match="'city' is a variant: name it by attributes="):
         match_events(events, compiled, keep=["id"])
     assert rejected_events(events, keep=["id"]).count() == 0
+
+
+def test_events_are_held_to_the_schema_if_that_is_asked_for(spark):
+    schema = Schema.from_dict(
+        {
+            "attributes": {"age": {"minimum": 0, "maximum": 150}, "tier": "string"},
+            "types": {"visit": {"age": "mandatory", "tier": "optional"}},
+        }
+    )
+    rules = spark.createDataFrame([("adults", "age >= 18")], "id string, rule string")
+    compiled = compile_rules(rules, schema=schema)
+    rows = [(1, "visit", 20, "x"), (2, "visit", 200, None), (3, None, 30, None)]
+    events = spark.createDataFrame(rows, "key int, event_type string, age int, tier string")
+    plain = match_events(events, compiled, keep=["key"])
+    assert pairs(plain) == {(1, "adults"), (2, "adults"), (3, "adults")}
+    held = match_events(events, compiled, keep=["key"], check=True, rejects="why").collect()
+    assert {(row["key"], row["rule_id"]) for row in held if not row["why"]} == {(1, "adults")}
+    reasons = {row["key"]: row["why"][:2] for row in held if row["why"]}
+    assert reasons == {2: "R2", 3: "R1"}
+    rejected = rejected_events(events, keep=["key"], schema=schema).collect()
+    assert {row["key"]: row["reason"][:2] for row in rejected} == reasons
+    with pytest.raises(ValueError, match="without a schema"):
+        match_events(events, compile_rules(rules), keep=["key"], check=True)

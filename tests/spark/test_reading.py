@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.random_rules import coded_rules, examples
-from matchwood import EventError, Matcher
+from matchwood import EventError, Matcher, Schema
 from matchwood.language import evaluate
 from matchwood.language.events import Event
 
 pytest.importorskip("pyspark")
 
-from matchwood.spark.attributes import JSON, MAP, Reading
+from matchwood.spark.attributes import COLUMNS, JSON, MAP, Reading
 from matchwood.spark.output import MOST_ROWS, _cuts
 from matchwood.spark.reading import read_events
 from matchwood.spark.sharded import Spool
@@ -141,3 +141,47 @@ print(profile.__class__.__name__, run.__class__.__name__)
 """
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert said.stdout == "function function\n", said.stderr
+
+
+SCHEMA = Schema.from_dict(
+    {
+        "attributes": {"price": "number", "kind": "string"},
+        "types": {"sale": {"price": "mandatory", "kind": "optional"}},
+    }
+)
+SALES = [
+    {"event_type": "sale", "price": 5, "kind": "a"},
+    {"event_type": "sale", "price": None, "kind": "b"},
+    {"event_type": "rent", "price": 5, "kind": "c"},
+    {"event_type": "sale", "price": 7, "kind": None},
+]
+MISSING = "R2, attribute 'price': it is mandatory in sale, and not there"
+
+
+def test_events_that_break_a_schema_are_rejected():
+    texts = [*map(json.dumps, SALES), "{", '{"event_type": "sale", "price": "5", "colour": 1}']
+    reading = Reading(JSON, (), None, (), SCHEMA)
+    read = read_events(pa.table({"event": texts}), reading)
+    assert read.rows.tolist() == [0, 3]
+    assert [row["price"] for row in read.events] == [5, 7]
+    reasons = dict(read.rejected)
+    assert list(reasons) == [1, 2, 4, 5]
+    assert reasons[1] == MISSING
+    assert reasons[2].startswith("R1, attribute 'event_type': the schema has no event type 'rent'")
+    assert reasons[4].startswith("not JSON")
+    assert reasons[5] == (
+        "R2, attribute 'price': expected a number, found '5'; "
+        "R3, attribute 'colour': no such attribute in sale"
+    )
+
+
+def test_columns_that_break_a_schema_are_rejected():
+    table = pa.Table.from_pylist(SALES)
+    read = read_events(table, Reading(COLUMNS, tuple(table.column_names), None, (), SCHEMA))
+    assert read.rows.tolist() == [0, 3]
+    assert read.events.column("price").to_pylist() == [5, 7]
+    assert [row for row, _ in read.rejected] == [1, 2]
+    good = read_events(
+        table.take([0, 3]), Reading(COLUMNS, tuple(table.column_names), None, (), SCHEMA)
+    )
+    assert (good.rows, good.rejected) == (None, [])

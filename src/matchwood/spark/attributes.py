@@ -24,6 +24,7 @@ from pyspark.sql.types import (
 )
 
 from matchwood.language.values import Family
+from matchwood.schema import Schema
 from matchwood.schema.errors import nearest
 from matchwood.schema.rules import fits
 
@@ -38,6 +39,7 @@ class Reading(NamedTuple):
     attributes: tuple[str, ...]  # the columns that are attributes, for COLUMNS
     wanted: tuple[str, ...] | None  # names that rules mention; None for all
     keep: tuple[str, ...]
+    schema: Schema | None = None  # that events are held to
 
 
 def column(name: str) -> Column:
@@ -46,9 +48,17 @@ def column(name: str) -> Column:
 
 
 def prepare(
-    events: DataFrame, attributes: str | None, keep: Sequence[str], wanted: Iterable[str] | None
+    events: DataFrame,
+    attributes: str | None,
+    keep: Sequence[str],
+    wanted: Iterable[str] | None,
+    schema: Schema | None = None,
 ) -> tuple[DataFrame, Reading]:
-    """The columns that workers need and no others, and how they read them."""
+    """The columns that workers need and no others, and how they read them.
+
+    With a `schema` that events are held to, they need all columns that can be attributes; those
+    to keep that it does not know go along, and are none.
+    """
     names = events.columns
     for name in keep:
         if name not in names:
@@ -57,15 +67,25 @@ def prepare(
             raise ValueError(f"keep: the events have {names.count(name)} columns {name!r}")
     mentioned = None if wanted is None else tuple(sorted(wanted))
     if attributes is not None:
-        return _held(events, attributes, keep, mentioned)
+        frame, reading = _held(events, attributes, keep, mentioned if schema is None else None)
+        return frame, reading._replace(schema=schema)
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"the events have {names.count(name)} columns {name!r}")
     _refuse_two_spellings(events.schema)
-    chosen = [field.name for field in events.schema if _is_attribute(field, mentioned)]
+    if schema is None:
+        chosen = [field.name for field in events.schema if _is_attribute(field, mentioned)]
+    else:
+        known = {*schema.attributes, schema.event_type}
+        chosen = [
+            field.name
+            for field in events.schema
+            if _is_attribute(field, None)
+            and (field.name not in keep or provides(field.name, known))
+        ]
     kept = [name for name in keep if name not in chosen]
     frame = events.select(*(column(name) for name in (*chosen, *kept)))
-    return frame, Reading(COLUMNS, tuple(chosen), mentioned, tuple(keep))
+    return frame, Reading(COLUMNS, tuple(chosen), mentioned, tuple(keep), schema)
 
 
 def _is_attribute(field: StructField, mentioned: Sequence[str] | None) -> bool:

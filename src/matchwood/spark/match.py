@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, LongType, StringType, StructField, StructType
 
+from matchwood.schema import Schema
 from matchwood.spark.attributes import column, prepare
 from matchwood.spark.operators import check_operators
 from matchwood.spark.rules import CompiledRules
@@ -29,6 +30,7 @@ def match_events(
     layout: str | None = None,
     memory: int = MEMORY,
     rejects: str | None = None,
+    check: bool = False,
 ) -> DataFrame:
     """Which rules are true of which events: the columns in `keep`, `rule_id`, `rules_version`.
 
@@ -40,6 +42,9 @@ def match_events(
     in the same pass, `rejects` names one more column: it has the reason in a row for each such
     event, which has no rule, and is null in all others.
 
+    With `check`, events are held to the schema of the compiled rules: one that breaks R1, R2 or R3
+    is rejected like one that cannot be read. All columns that can be attributes are read then.
+
     `layout` is "replicated" (a worker has all segments) or "sharded" (one at a time); without it,
     the first as long as segments take up to `memory` bytes.
     """
@@ -50,7 +55,10 @@ def match_events(
     check_operators(session_of(events), compiled.operators)
     # an operator gets the event, and may look at what no rule mentions
     mentioned = compiled.attributes if compiled.operators is None else None
-    frame, reading = prepare(events, attributes, keep, mentioned)
+    if check and compiled.schema is None:
+        raise ValueError("check: the rules were compiled without a schema to hold events to")
+    held_to = compiled.schema if check else None
+    frame, reading = prepare(events, attributes, keep, mentioned, held_to)
     names = compiled.ship(session_of(events))
     plan = Plan(
         names,
@@ -73,16 +81,23 @@ def match_events(
 
 
 def rejected_events(
-    events: DataFrame, *, keep: Sequence[str], attributes: str | None = None
+    events: DataFrame,
+    *,
+    keep: Sequence[str],
+    attributes: str | None = None,
+    schema: Schema | None = None,
 ) -> DataFrame:
-    """The events that cannot be read: the columns in `keep`, and `reason`."""
+    """The events that cannot be read: the columns in `keep`, and `reason`.
+
+    With a `schema` also those that break it.
+    """
     keep = _names(keep, "keep")
     if "reason" in keep:
         raise ValueError("keep: 'reason' is the name of a column that is added; rename yours")
-    frame, reading = prepare(events, attributes, keep, None)
+    frame, reading = prepare(events, attributes, keep, None, schema)
     fields = [events.schema[name] for name in keep]
-    schema = StructType([*fields, StructField("reason", StringType())])
-    return frame.mapInArrow(rejecting(reading), schema)
+    columns = StructType([*fields, StructField("reason", StringType())])
+    return frame.mapInArrow(rejecting(reading), columns)
 
 
 def _names(names: Iterable[str], what: str) -> tuple[str, ...]:

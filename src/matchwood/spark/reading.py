@@ -18,6 +18,7 @@ from matchwood.language.errors import EventError
 from matchwood.language.events import Event
 from matchwood.match.columns import attributes_of_table, is_list
 from matchwood.match.stream import rows_of
+from matchwood.schema import Schema
 from matchwood.spark.attributes import COLUMNS, MAP, Reading
 
 NULL = "the event is null"
@@ -35,6 +36,11 @@ class Read(NamedTuple):
 
 def read_events(table: Any, reading: Reading) -> Read:
     """The events of a table as `Reading` says."""
+    read = _read(table, reading)
+    return read if reading.schema is None else _held_to(read, reading.schema)
+
+
+def _read(table: Any, reading: Reading) -> Read:
     if reading.form == COLUMNS:
         return _columns(table.select(list(reading.attributes)))
     held = table.column(0).combine_chunks()
@@ -43,6 +49,32 @@ def read_events(table: Any, reading: Reading) -> Read:
     if reading.form == MAP:
         return _maps(held, reading.wanted)
     return _texts(held.to_pylist(), reading.wanted)
+
+
+def _held_to(read: Read, schema: Schema) -> Read:
+    """Those that break the schema are rejected as well, with all that they break."""
+    rows = read.events if isinstance(read.events, list) else _rows(read.events)
+    reasons = [_broken(row, schema) for row in rows]
+    if not any(reasons):
+        return read
+    good = np.array([place for place, reason in enumerate(reasons) if not reason], np.int64)
+    numbers = np.arange(len(rows)) if read.rows is None else read.rows
+    broken = [(number, why) for number, why in zip(numbers.tolist(), reasons, strict=True) if why]
+    if isinstance(read.events, list):
+        events: Any = [rows[place] for place in good.tolist()]
+    else:
+        events = read.events.take(pa.array(good))
+    return Read(events, numbers[good], sorted([*read.rejected, *broken]))
+
+
+def _broken(row: Any, schema: Schema) -> str:
+    """What of a schema a row breaks; '' where it does not."""
+    if isinstance(row, EventError):
+        return str(row)
+    try:
+        return "; ".join(map(str, schema.check_event(row)))
+    except EventError as error:
+        return str(error)
 
 
 def _columns(table: Any) -> Read:
