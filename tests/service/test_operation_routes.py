@@ -127,3 +127,15 @@ def test_the_command_says_what_is_wrong_with_its_settings(tmp_path) -> None:
     done = subprocess.run([*command, "--host", "0.0.0.0"], capture_output=True, text=True)
     assert done.returncode == 2
     assert "without keys" in done.stderr
+
+
+def test_a_method_that_a_path_lacks_is_told_which_it_has(service: Served) -> None:
+    for path, methods in (
+        ("/rules", "GET, PUT"),
+        ("/rules/x", "DELETE, GET, PUT"),
+        ("/subscriptions/s1", "DELETE, GET, PATCH"),
+        ("/events", "POST"),
+    ):
+        answer = service.http.options(path)
+        assert (answer.status_code, answer.headers["allow"]) == (405, methods)
+        assert answer.headers["content-type"] == "application/problem+json"

@@ -76,6 +76,7 @@ def create_app(
         lifespan=life,
     )
     app.state.service = service
+    app.state.routes = [route for routes in ROUTES for route in routes.router.routes]
     for routes in ROUTES:
         app.include_router(routes.router)
     app.add_exception_handler(Problem, on_problem)

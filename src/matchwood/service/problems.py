@@ -11,6 +11,7 @@ from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.routing import Match, Route
 
 from matchwood.language.errors import EventError, RuleError
 
@@ -141,7 +142,20 @@ async def on_http(request: Request, error: Exception) -> JSONResponse:
         "detail": f"{request.method} {request.url.path}: {error.detail}",
     }
     headers = dict(error.headers or {})
+    if status is HTTPStatus.METHOD_NOT_ALLOWED:
+        headers["Allow"] = ", ".join(_methods_at(request))
     return JSONResponse(body, error.status_code, headers=headers, media_type=MEDIA_TYPE)
+
+
+def _methods_at(request: Request) -> list[str]:
+    """The methods of a path as it is described; Starlette tells those of its first route."""
+    routes = [
+        route
+        for route in (*request.app.state.routes, *request.app.routes)
+        if isinstance(route, Route) and route.matches(request.scope)[0] is not Match.NONE
+    ]
+    alike = (route.methods or set() for route in routes if route.path == routes[0].path)
+    return sorted(set().union(*alike))
 
 
 async def on_failure(request: Request, error: Exception) -> JSONResponse:
