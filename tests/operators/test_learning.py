@@ -34,13 +34,13 @@ def test_costs_are_what_was_said_then_what_was_measured():
     of = calls.literal_call[numbers]
     assert calls.costs(of) == pytest.approx([0.5, 0.5, 0.001])
     for _ in range(100):
-        calls.note_cost(calls.calls[of[0]], 0.02)
+        calls.note_costs([(calls.calls[of[0]], 0.02)])
     assert calls.costs(of)[0] == pytest.approx(0.02, rel=0.2)
     assert calls.costs(of)[1] == pytest.approx(0.02, rel=0.2)  # its operator has got quicker
-    calls.note_cost(calls.calls[of[0]], 5.0)
+    calls.note_costs([(calls.calls[of[0]], 5.0)])
     assert calls.costs(of)[0] < 0.03  # once is no reason
     for _ in range(200):
-        calls.note_cost(calls.calls[of[0]], 5.0)
+        calls.note_costs([(calls.calls[of[0]], 5.0)])
     assert calls.costs(of)[0] > 2
 
 
@@ -48,20 +48,20 @@ def test_chances_follow_what_was_seen_lately():
     calls, numbers = made("quick(a)", "quick(b)")
     assert calls.chances(numbers) == pytest.approx([0.5, 0.5])
     for _ in range(5 * FULL):
-        calls.note_truth(int(numbers[0]), True)
+        calls.note_truths([int(numbers[0])], [True])
     high = calls.chances(numbers)
     assert high[0] > 0.99
     assert high[1] > 0.9  # as others of its operator
     for _ in range(2 * FULL):
-        calls.note_truth(int(numbers[0]), False)
+        calls.note_truths([int(numbers[0])], [False])
     assert calls.chances(numbers)[0] < 0.3
 
 
 def test_what_was_learned_goes_with_the_calls_that_stay():
     calls, numbers = made("quick(a)", "quick(b)")
     for _ in range(50):
-        calls.note_truth(int(numbers[1]), True)
-        calls.note_cost(calls.calls[calls.literal_call[numbers[1]]], 0.25)
+        calls.note_truths([int(numbers[1])], [True])
+        calls.note_costs([(calls.calls[calls.literal_call[numbers[1]]], 0.25)])
     after, again = made("quick(b)")
     after.learned_from(calls)
     assert after.chances(again)[0] > 0.9
@@ -74,4 +74,4 @@ def test_arrays_grow_while_others_hold_them():
     calls.numbers([parse(f"quick(a, {n})") for n in range(100)])
     assert len(before) == 1
     assert len(calls.literal_call) == 101
-    calls.note_truth(int(numbers[0]), True)
+    calls.note_truths([int(numbers[0])], [True])

@@ -17,7 +17,7 @@ from matchwood.language.events import Event
 from matchwood.language.tree import Node
 from matchwood.match.cells import FEWEST, NO_CELLS, Taken, candidates, taken_into_cells
 from matchwood.match.encode import coders, encode
-from matchwood.match.entry import SMALL, Groups, Rules, View, match_large, match_small
+from matchwood.match.entry import SMALL, Groups, Rules, match_large, match_small
 from matchwood.match.kernels import (
     EPOCHS,
     FALSE_SEEN,
@@ -31,6 +31,7 @@ from matchwood.match.kernels import (
 )
 from matchwood.match.patterns import PatternIndex
 from matchwood.match.ways import Ways
+from matchwood.views import View
 
 Ints = NDArray[np.int32]
 _NONE: Ints = np.empty(0, np.int32)

@@ -6,6 +6,7 @@ A clause is one option of one rule. Rules are known by ordinals, which rise with
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +61,7 @@ class ClauseTable:
         self.condition_clause = np.array(joined, np.int32)
         self._literals = list(self._known)
         self._numbered: tuple[Calls, Ints] | None = None
+        self.shape: Any = None  # of all clauses together, with the calls that it is of
         del self._known, self._places, self._waiting
 
     def _wait(self, condition: Node | None, clause: int, always: list[int]) -> None:

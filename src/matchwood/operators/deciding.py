@@ -26,8 +26,6 @@ from matchwood.operators.order import (
     TRUE,
     Clauses,
     State,
-    advance,
-    choose,
     clauses_over,
     conclude,
     gather,
@@ -36,6 +34,8 @@ from matchwood.operators.order import (
 from matchwood.operators.registry import Failure, Operator, Operators
 from matchwood.operators.report import MAX_RULES, Report
 from matchwood.operators.residue import calls_of
+from matchwood.operators.stepping import DONE, JOINS, step
+from matchwood.views import View
 
 Ints = NDArray[np.int32]
 TOGETHER = 4 << 20  # literals of clauses that are open at once, of many events
@@ -56,56 +56,84 @@ class Undecided:
         self.seen = seen
         self.chosen = chosen
         self.answers: dict[Call, Answer] = {}
+        self.taken: list[tuple[Call, float]] = []  # seconds of the calls that were made
         self.true: list[Ints] = []  # ordinals, of each source
         self.size = sum(len(clauses) for _, clauses in chosen)
 
 
+class _Shape(NamedTuple):
+    """The arrays of some clauses: what about them is the same for every event."""
+
+    owners: list[tuple[Source, Ints]]  # clauses without those that are whole rules
+    ordinals: list[Ints]  # of their rules, of each source
+    literals: Ints  # their numbers
+    calls: Ints
+    clauses: Clauses
+
+
+def _shape_of(chosen: Sequence[tuple[Source, Ints]], calls: Calls) -> _Shape:
+    """The shape of the clauses that an event leaves open; of all of a table it is kept there."""
+    if len(chosen) != 1 or len(chosen[0][1]) < len(chosen[0][0].table):
+        return _new_shape(chosen, calls)
+    table = chosen[0][0].table
+    known = table.shape
+    if known is None or known[0] is not calls:
+        known = table.shape = calls, _new_shape(chosen, calls)
+    shape: _Shape = known[1]
+    return shape
+
+
+def _new_shape(chosen: Sequence[tuple[Source, Ints]], calls: Calls) -> _Shape:
+    starts, literals, rules, joins = [np.zeros(1, np.int32)], [], [], []
+    owners: list[tuple[Source, Ints]] = []
+    ordinals: list[Ints] = []
+    size = first = 0
+    for source, given in chosen:
+        table = source.table
+        clauses = given[~table.is_whole[given]] if table.whole else given
+        lengths = table.start[clauses + 1] - table.start[clauses]
+        starts.append((np.cumsum(lengths) + size).astype(np.int32))
+        literals.append(_rows(table.start, table.literal_numbers(calls), clauses, lengths))
+        owner = table.rule[clauses]
+        owners.append((source, clauses))
+        is_first = np.r_[np.ones(min(1, len(owner)), bool), owner[1:] != owner[:-1]]
+        ordinals.append(owner[is_first])
+        rules.append((np.cumsum(is_first) - 1 + first).astype(np.int32))
+        first += len(ordinals[-1])
+        joins.append(table.has_joins[clauses])
+        size += int(lengths.sum())
+    start = np.concatenate(starts)
+    flat = np.concatenate([np.empty(0, np.int32), *literals])
+    scratch = calls.borrow()
+    local, numbers, call_of, call_numbers = gather(start, flat, calls.literal_call, *scratch)
+    calls.give_back(scratch)
+    over = clauses_over(
+        start,
+        local,
+        np.concatenate([np.empty(0, np.int32), *rules]),
+        np.concatenate([np.empty(0, np.uint8), *joins]),
+        call_of,
+        len(call_numbers),
+    )
+    return _Shape(owners, ordinals, numbers, call_numbers, over)
+
+
 class _Problem:
-    """The arrays of an event's clauses, and how far they are decided."""
+    """The clauses of an event, and how far they are decided."""
 
     def __init__(self, event: Undecided, calls: Calls) -> None:
         self.event = event
-        starts, literals, rules, joins = [np.zeros(1, np.int32)], [], [], []
-        self.owners: list[tuple[Source, Ints]] = []  # clauses without those that are whole rules
-        self.first_rule: list[int] = []
-        size = first = 0
-        for source, given in event.chosen:
-            table = source.table
-            clauses = given[~table.is_whole[given]] if table.whole else given
-            lengths = table.start[clauses + 1] - table.start[clauses]
-            starts.append((np.cumsum(lengths) + size).astype(np.int32))
-            literals.append(_rows(table.start, table.literal_numbers(calls), clauses, lengths))
-            owner = table.rule[clauses]
-            self.owners.append((source, clauses))
-            self.first_rule.append(first)
-            if len(clauses):
-                local = np.cumsum(np.r_[0, owner[1:] != owner[:-1]]) + first
-                rules.append(local.astype(np.int32))
-                first = int(local[-1]) + 1
-            joins.append(table.has_joins[clauses])
-            size += int(lengths.sum())
-        start = np.concatenate(starts)
-        flat = np.concatenate([np.empty(0, np.int32), *literals])
-        scratch = calls.borrow()
-        local, self.literals, call_of, self.calls = gather(
-            start, flat, calls.literal_call, *scratch
-        )
-        calls.give_back(scratch)
-        self.clauses: Clauses = clauses_over(
-            start,
-            local,
-            np.concatenate([np.empty(0, np.int32), *rules]),
-            np.concatenate([np.empty(0, np.uint8), *joins]),
-            call_of,
-            len(self.calls),
-        )
-        self.state: State = new_state(
-            self.clauses, calls.chances(self.literals), calls.costs(self.calls)
-        )
+        shape = _shape_of(event.chosen, calls)
+        self.owners, self.ordinals, self.literals, self.calls, self.clauses = shape
+        chances, costs = calls.chances(self.literals), calls.costs(self.calls)
+        self.state: State = new_state(self.clauses, chances, costs)
+        self._view = View(self.clauses, self.state)
+        self.known: list[int] = []  # literals, by number, and whether they hold
+        self.held: list[bool] = []
 
-    def next(self) -> int:
-        """The call to make next, by its place; -1 where all rules are decided."""
-        return int(choose(self.clauses, self.state))
+    def next(self, answered: int = DONE) -> int:
+        """The call to make next, by its place, after one was answered; DONE or JOINS."""
+        return int(step(self._view.places, answered))
 
     def source_of(self, clause: int) -> tuple[Source, int]:
         """Whose a clause is, and its number there."""
@@ -129,11 +157,11 @@ class _Problem:
 
     def true_rules(self) -> list[Ints]:
         """The ordinals of the rules that came out true, of each source."""
-        found = []
-        for (source, clauses), first in zip(self.owners, self.first_rule, strict=True):
-            ordinals = np.unique(source.table.rule[clauses])
+        found, first = [], 0
+        for ordinals in self.ordinals:
             decided = self.state.decided[first : first + len(ordinals)]
-            found.append(ordinals[decided == TRUE].astype(np.int32))
+            found.append(ordinals[decided == TRUE])
+            first += len(ordinals)
         return found
 
 
@@ -172,11 +200,13 @@ class Decider:
         """Find out which rules are true: `event.true`."""
         calls = self.calls
         problem = _Problem(event, calls)
-        while (call := problem.next()) >= 0:
+        call = problem.next()
+        while call != DONE:
             node = calls.calls[problem.calls[call]]
             answer = self._answer(event, node, partial(problem.rules_asking, call))
-            self._take(problem, call, answer, calls)
+            call = self._take(problem, call, answer, calls)
         event.true = self._with_whole(problem)
+        self._learn(problem, calls)
 
     def _answer(self, event: Undecided, node: Call, rules: Callable[[], list[Any]]) -> Answer:
         """The answer of a canonical call, which is made if it was not; `rules` say who asks."""
@@ -205,28 +235,37 @@ class Decider:
     ) -> None:
         """Keep an answer, what it took, and what went wrong."""
         self.report.note(node.name, 1, seconds)
-        self.calls.note_cost(node, seconds)
+        event.taken.append((node, seconds))
         if isinstance(answer, Failure):
             self.report.note_failure(node.name, str(node), answer, rules())
             answer = None
         event.answers[node] = answer
 
-    def _take(self, problem: _Problem, call: int, answer: Answer, calls: Calls) -> None:
-        """Go on with the answer of a call."""
+    def _take(self, problem: _Problem, call: int, answer: Answer, calls: Calls) -> int:
+        """Go on with the answer of a call: the next one, or DONE."""
         shape, state, seen = problem.clauses, problem.state, problem.event.seen
         low, high = shape.call_start[call], shape.call_start[call + 1]
         for literal in shape.call_literal[low:high].tolist():
             number = int(problem.literals[literal])
             held = holds(calls.literals[number], answer, seen)
             state.holds[literal] = held
-            calls.note_truth(number, held)
-        advance(call, shape, state)
+            problem.known.append(number)
+            problem.held.append(held)
+        following = problem.next(call)
+        if following != JOINS:
+            return following
         for clause in state.complete[: state.counts[1]].tolist():
             source, number = problem.source_of(clause)
             ask = self.asking(problem.event, source.name(int(source.table.rule[number])))
             joins = source.table.joins[number]
             fits = all(truth_of_join(join, seen, ask) is True for join in joins)
             conclude(clause, fits, shape, state)
+        return problem.next()
+
+    def _learn(self, problem: _Problem, calls: Calls) -> None:
+        """Keep what an event showed: estimates are needed only when the next one begins."""
+        calls.note_truths(problem.known, problem.held)
+        calls.note_costs(problem.event.taken)
 
     def _with_whole(self, problem: _Problem) -> list[Ints]:
         """The rules that are true, those decided as a whole among them."""
@@ -265,7 +304,7 @@ class Decider:
     def _decide_together(self, events: Sequence[Undecided]) -> None:
         calls = self.calls
         problems = [_Problem(event, calls) for event in events]
-        open_ = [(problem, call) for problem in problems if (call := problem.next()) >= 0]
+        open_ = [(problem, call) for problem in problems if (call := problem.next()) != DONE]
         while open_:
             by_operator: dict[str, list[tuple[_Problem, int]]] = {}
             for problem, call in open_:
@@ -273,12 +312,16 @@ class Decider:
                 by_operator.setdefault(name, []).append((problem, call))
             for name, asked in by_operator.items():
                 self._ask_together(self.operators[name], asked, calls)
+            following = []
             for problem, call in open_:
                 node = calls.calls[problem.calls[call]]
-                self._take(problem, call, problem.event.answers[node], calls)
-            open_ = [(problem, call) for problem, _ in open_ if (call := problem.next()) >= 0]
+                then = self._take(problem, call, problem.event.answers[node], calls)
+                if then != DONE:
+                    following.append((problem, then))
+            open_ = following
         for problem in problems:
             problem.event.true = self._with_whole(problem)
+            self._learn(problem, calls)
 
     def _ask_together(
         self, operator: Operator, asked: Sequence[tuple[_Problem, int]], calls: Calls

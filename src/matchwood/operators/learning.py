@@ -9,13 +9,14 @@ registered. Costs are means of logarithms: a call that had to wait once is not t
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from math import log
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood.compiled import lean
 from matchwood.language.tree import Call, Node
 from matchwood.operators.registry import COST, Operator
 from matchwood.operators.residue import calls_in
@@ -125,31 +126,19 @@ class Calls:
         found: Floats = np.exp(own * self._cost[calls] + (1 - own) * mean)
         return found
 
-    def note_cost(self, node: Call, seconds: float) -> None:
-        """What a call took."""
-        call = self._number.get(node)
-        if call is None:
-            return
-        taken = log(max(seconds, CHEAPEST))
-        for mean, made, place in (
-            (self._cost, self._made, call),
-            (self._operator_cost, self._operator_made, self._call_operator[call]),
-        ):
-            made[place] = min(made[place] + 1, RECENT)
-            mean[place] += (taken - mean[place]) / made[place]
+    def note_costs(self, taken: Sequence[tuple[Call, float]]) -> None:
+        """The seconds that calls took."""
+        found = [(self._number.get(call), seconds) for call, seconds in taken]
+        numbers = np.array([number for number, _ in found if number is not None], np.int32)
+        seconds = np.array([seconds for number, seconds in found if number is not None], np.float64)
+        own = (self._call_operator, self._cost, self._made)
+        _note_costs(numbers, seconds, *own, self._operator_cost, self._operator_made)
 
-    def note_truth(self, literal: int, holds: bool) -> None:
-        """Whether a literal held."""
-        operator = self._literal_operator[literal]
-        for asked, held, place in (
-            (self._asked, self._held, literal),
-            (self._operator_asked, self._operator_held, operator),
-        ):
-            if asked[place] >= FULL:
-                asked[place] /= 2
-                held[place] /= 2
-            asked[place] += 1
-            held[place] += holds
+    def note_truths(self, literals: Sequence[int], holds: Sequence[bool]) -> None:
+        """Whether literals held."""
+        numbers, held = np.array(literals, np.int32), np.array(holds, np.float64)
+        own = (self._literal_operator, self._asked, self._held)
+        _note_truths(numbers, held, *own, self._operator_asked, self._operator_held)
 
     def learned_from(self, other: Calls) -> None:
         """Take over what another one learned of what is here."""
@@ -178,6 +167,51 @@ class Calls:
     def give_back(self, scratch: tuple[Ints, Ints]) -> None:
         if len(self._scratch) < 8:
             self._scratch.append(scratch)
+
+
+@lean
+def _note_costs(
+    numbers: Ints,
+    seconds: Floats,
+    operator: Ints,
+    cost: Floats,
+    made: Floats,
+    operator_cost: Floats,
+    operator_made: Floats,
+) -> None:
+    for i in range(len(numbers)):
+        call = numbers[i]
+        taken = log(max(seconds[i], CHEAPEST))
+        made[call] = min(made[call] + 1, RECENT)
+        cost[call] += (taken - cost[call]) / made[call]
+        of = operator[call]
+        operator_made[of] = min(operator_made[of] + 1, RECENT)
+        operator_cost[of] += (taken - operator_cost[of]) / operator_made[of]
+
+
+@lean
+def _note_truths(
+    numbers: Ints,
+    holds: Floats,
+    operator: Ints,
+    asked: Floats,
+    held: Floats,
+    operator_asked: Floats,
+    operator_held: Floats,
+) -> None:
+    for i in range(len(numbers)):
+        literal = numbers[i]
+        if asked[literal] >= FULL:
+            asked[literal] /= 2
+            held[literal] /= 2
+        asked[literal] += 1
+        held[literal] += holds[i]
+        of = operator[literal]
+        if operator_asked[of] >= FULL:
+            operator_asked[of] /= 2
+            operator_held[of] /= 2
+        operator_asked[of] += 1
+        operator_held[of] += holds[i]
 
 
 def _longer(array: NDArray[Any], size: int, value: float) -> NDArray[Any]:

@@ -54,7 +54,9 @@ class Report:
 
     def note(self, operator: str, calls: int, seconds: float) -> None:
         with self._lock:
-            figures = self._operators.setdefault(operator, OperatorFigures(operator))
+            figures = self._operators.get(operator)
+            if figures is None:
+                figures = self._operators[operator] = OperatorFigures(operator)
             figures.calls += calls
             figures.seconds += seconds
 
