@@ -65,7 +65,9 @@ def warm_up(freeze: bool = False) -> WarmUp:
 
 
 def _exercise(matcher: Any) -> None:
-    """One event and many, of single values and of lists, all rules and some."""
+    """One event and many, of single values and of lists, all rules and some, every way."""
+    from matchwood.match.single import SegmentMatcher
+
     event = {"a": 1, "b": 2, "c": "hello", "name": "hello world", "when": "2024-06-01T00:00:00Z"}
     lists: dict[str, object] = {"a": [1, 2], "c": ["x", "hello"], "name": ["world", "hello"]}
     events = [event, lists, {}] * 100  # enough to be swept
@@ -89,9 +91,10 @@ def _exercise(matcher: Any) -> None:
             part.matcher.small = small
         simple.match(event)
     for one in (matcher, simple):
-        for part in one._snapshot.parts:
-            part.matcher.go_by_cells()
-        one.match(event)
+        for way in (SegmentMatcher.go_by_cells, SegmentMatcher.go_by_walks):
+            for part in one._snapshot.parts:
+                way(part.matcher)
+            one.match(event)
 
 
 def _table(event: dict[str, object]) -> Any:

@@ -2,6 +2,7 @@
 
 from matchwood.language import evaluate, parse
 from matchwood.language.events import Event
+from matchwood.match.single import SegmentMatcher
 
 EACH, SWEEP = "each", "sweep"
 STRATEGIES = (EACH, SWEEP)
@@ -49,12 +50,13 @@ def batches(matcher, events, strategy, **options):
 
 
 def assert_right(matcher, rules, events, operators=None, schema=None):
-    """Both ways of matching single events and batches agree with `evaluate`."""
+    """All ways of matching single events and batches agree with `evaluate`."""
     right = expected(rules, events, operators, schema)
     assert singles(matcher, events) == right
-    for part in matcher._snapshot.parts:
-        part.matcher.go_by_cells()
-    assert singles(matcher, events) == right, "by cells"
+    for way in (SegmentMatcher.go_by_cells, SegmentMatcher.go_by_walks):
+        for part in matcher._snapshot.parts:
+            way(part.matcher)
+        assert singles(matcher, events) == right, way
     for part in matcher._snapshot.parts:
         part.matcher.go_by_push_lists()
     for strategy in STRATEGIES:

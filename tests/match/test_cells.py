@@ -1,7 +1,5 @@
 """Cells find what push lists find, and what `evaluate` says, whatever is in them."""
 
-import threading
-
 import numpy as np
 import pytest
 
@@ -9,7 +7,6 @@ from engine.expected import EACH, batches, expected, singles
 from matchwood import Matcher
 from matchwood.match.cells import CELLS, LIKELY, taken_into_cells
 from matchwood.match.cells_split import LEAF
-from matchwood.match.ways import AGAIN, NEVER, SAMPLED, TOLD, Ways
 from matchwood.workloads.abe_gen import AbeGen
 from matchwood.workloads.audiences import Audiences
 from matchwood.workloads.conjunctions import HalfRanges
@@ -54,6 +51,17 @@ def test_workloads(name, likely):
     right = singles(matcher, events)
     in_cells = by_cells(matcher, likely)
     assert in_cells == (name not in NOTHING) or likely > 0
+    assert singles(matcher, events) == right
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_walks(name):
+    workload = WORKLOADS[name](1_000)
+    matcher = Matcher(enumerate(workload.texts()))
+    events = [*workload.events(30), {}]
+    by_push_lists(matcher)
+    right = singles(matcher, events)
+    assert all(one.go_by_walks() for one in segment_matchers(matcher))
     assert singles(matcher, events) == right
 
 
@@ -209,87 +217,3 @@ def test_rows_hold_what_they_say():
     many = last[2] >> 8
     assert len(cells.rows) == 8 * (last[3] + (1 if many == 1 else many + 1))
     assert taken.bytes > cells.bytes > 0
-
-
-# Which way is taken
-
-
-class Built:
-    """Stands for cells."""
-
-    bytes = 10
-
-
-def ways_of(checked, built=Built, seconds=1e-4):
-    ways = Ways(built, True)
-    for _ in range(TOLD):
-        ways.learn_checked(checked, seconds)
-    ways.wait()
-    return ways
-
-
-def test_few_records_build_nothing():
-    ways = ways_of(10)
-    assert ways.built is None
-    assert ways.every == 2 * SAMPLED
-
-
-def test_records_that_take_little_of_the_time_build_nothing():
-    assert ways_of(10_000, seconds=1e-2).built is None
-    assert ways_of(10_000, seconds=1e-4).built is not None
-
-
-def test_small_segments_are_left_alone():
-    assert Ways(Built, False).left == NEVER
-
-
-def test_cells_that_take_less_time_are_kept():
-    ways = ways_of(10_000)
-    assert ways.taken is None
-    assert ways.bytes == 10
-    for _ in range(TOLD):
-        ways.learn(2.0, 1.0)
-    assert ways.taken is ways.built is not None
-    assert ways.every == SAMPLED * AGAIN
-    for _ in range(TOLD):
-        ways.learn(1.0, 2.0)  # events have changed
-    assert ways.taken is None
-
-
-def test_cells_that_take_more_time_are_dropped():
-    ways = ways_of(10_000)
-    for _ in range(TOLD):
-        ways.learn(1.0, 1.0)
-    assert ways.taken is None
-    assert ways.bytes == 0
-    ways.learn(2.0, 1.0)  # of a thread that had begun before
-    assert ways.taken is None
-
-
-def test_nothing_to_build():
-    ways = ways_of(10_000, lambda: None)
-    assert ways.built is None
-    assert ways.left == NEVER
-
-
-def test_a_matcher_learns():
-    workload = HalfRanges(12_000, attributes=20, predicates=10, event_attributes=20, seed=3)
-    matcher = Matcher(enumerate(workload.texts()))
-    (one,) = segment_matchers(matcher)
-    events = workload.events(2 * SAMPLED * TOLD)
-    right = [matcher.match(event) for event in events[: SAMPLED * TOLD]]
-    one.ways.wait()
-    assert one.ways.built is not None
-    found: list[list[set]] = []
-
-    def match():
-        found.append([set(matcher.match(event)) for event in events])
-
-    threads = [threading.Thread(target=match) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert one.ways.taken is one.ways.built is not None
-    assert found[0] == found[1] == found[2]
-    assert found[0][: len(right)] == [set(ids) for ids in right]

@@ -68,7 +68,7 @@ def warm_up() -> None:
 
 def let_learn(matcher: Matcher, events: Sequence[dict[str, Any]]) -> None:
     """Match single events until the matcher has chosen between ways to match them."""
-    for _ in range(2):  # to find out whether cells are worth a try, then what they take
+    for _ in range(3):  # to find out whether another way is worth a try, then what two take
         for event in islice(cycle(events), SAMPLED * TOLD):
             matcher.match(event)
         for part in matcher._snapshot.parts:

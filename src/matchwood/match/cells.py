@@ -182,7 +182,10 @@ def _without_woken(index: Index, literals: Ints) -> Index:
 
 
 def _without_empty_trees(index: Index, kept: NDArray[np.bool_]) -> tuple[Ints, Ints, Ints]:
-    """Stabbing trees with some of their entries; one without any has size 0 and no place."""
+    """Stabbing trees with some of their entries.
+
+    One without any has size 0 and no place; the size of one with points alone is below 0.
+    """
     before = np.zeros(len(kept) + 1, np.int32)
     np.cumsum(kept, out=before[1:])
     tree_at, tree_size = np.zeros_like(index.tree_at), np.zeros_like(index.tree_size)
@@ -193,7 +196,8 @@ def _without_empty_trees(index: Index, kept: NDArray[np.bool_]) -> tuple[Ints, I
     ):
         piece = before[index.tree_start[first : first + 2 * size + 1]]
         if piece[0] < piece[-1]:
-            tree_at[slot], tree_size[slot] = at, size
+            points = piece[0] == piece[size]
+            tree_at[slot], tree_size[slot] = at, -size if points else size
             pieces.append(piece[:-1])
             at += 2 * size
     return tree_at, tree_size, np.concatenate([*pieces, before[-1:]])

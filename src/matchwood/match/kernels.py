@@ -101,7 +101,7 @@ def _within(code, iv_low, iv_high, low, high):
 
 
 @inlined
-def _literal(ref, ix, sc, list_start, list_codes, epoch):
+def literal_holds(ref, ix, sc, list_start, list_codes, epoch):
     """Whether a literal is true: NO, YES, or UNKNOWN where its atom is still to be evaluated."""
     row = ix.atom_row[ref >> 1]
     negated = ref & 1
@@ -133,7 +133,7 @@ def _literal(ref, ix, sc, list_start, list_codes, epoch):
 
 
 @inlined
-def _list_word(word, ix, number, list_start, list_codes):
+def list_word(word, ix, number, list_start, list_codes):
     """An inline word of a list: any value inside, or, negated, no value of the family outside."""
     low = (word >> LOW_SHIFT) & CODE_MASK
     high = word & CODE_MASK
@@ -195,9 +195,9 @@ def _pull(record, ix, sc, list_start, list_codes, epoch):
                 if word < 0:
                     if code < 0 or code > OTHER:
                         ref = ix.row_literal[word & REF_MASK]
-                        truth = _literal(ref, ix, sc, list_start, list_codes, epoch)
+                        truth = literal_holds(ref, ix, sc, list_start, list_codes, epoch)
                 elif code < 0:
-                    truth = _list_word(word, ix, -1 - code, list_start, list_codes)
+                    truth = list_word(word, ix, -1 - code, list_start, list_codes)
                 elif (word >> LOW_SHIFT) & CODE_MASK <= code <= word & CODE_MASK:
                     truth = YES
                 if truth == decisive:
@@ -209,7 +209,7 @@ def _pull(record, ix, sc, list_start, list_codes, epoch):
             ref = ix.records[at + inline + i] & REF_MASK
             i += 1
             if ref < first:
-                truth = _literal(ref, ix, sc, list_start, list_codes, epoch)
+                truth = literal_holds(ref, ix, sc, list_start, list_codes, epoch)
             else:
                 frames[base + 1] = i
                 top += 1
@@ -252,17 +252,17 @@ def _and_holds(at, header, ix, sc, list_start, list_codes, epoch):
             if 0 <= code <= OTHER:
                 return NO
             ref = ix.row_literal[word & REF_MASK]
-            if _literal(ref, ix, sc, list_start, list_codes, epoch) == NO:
+            if literal_holds(ref, ix, sc, list_start, list_codes, epoch) == NO:
                 return NO
         elif not (word >> LOW_SHIFT) & CODE_MASK <= code <= word & CODE_MASK:
-            if code >= 0 or _list_word(word, ix, -1 - code, list_start, list_codes) == NO:
+            if code >= 0 or list_word(word, ix, -1 - code, list_start, list_codes) == NO:
                 return NO
     unknown = NO
     first = ix.first[0]
     for k in range(at + 1 + inline + (skip == 0), at + 1 + inline + rest):
         ref = records[k] & REF_MASK
         if ref < first:
-            truth = _literal(ref, ix, sc, list_start, list_codes, epoch)
+            truth = literal_holds(ref, ix, sc, list_start, list_codes, epoch)
         else:
             truth = _pull(ref - first, ix, sc, list_start, list_codes, epoch)
         if truth == NO:
@@ -280,9 +280,9 @@ def _access_holds(at, ix, sc, list_start, list_codes, epoch):
         if 0 <= code <= OTHER:
             return NO
         ref = ix.row_literal[word & REF_MASK]
-        return _literal(ref, ix, sc, list_start, list_codes, epoch)
+        return literal_holds(ref, ix, sc, list_start, list_codes, epoch)
     if code < 0:
-        return _list_word(word, ix, -1 - code, list_start, list_codes)
+        return list_word(word, ix, -1 - code, list_start, list_codes)
     return YES if (word >> LOW_SHIFT) & CODE_MASK <= code <= word & CODE_MASK else NO
 
 
@@ -395,10 +395,12 @@ def _stab(slot, code, ix, sc, top):
     if size == 0:
         return top
     at = ix.tree_at[slot]
-    place = size + code
+    place = abs(size) + code
     for i in range(start[at + place], start[at + place + 1]):
         queue[top] = push[i]
         top += 1
+    if size < 0:  # there are points alone
+        return top
     while place > 1:
         right = place & 1
         place >>= 1
@@ -460,7 +462,7 @@ def _stab_lists(ix, sc, slots, list_start, list_codes, epoch, top):
             continue
         for ref in range(2 * ix.first_atom[slot], 2 * ix.first_atom[slot + 1]):
             if ix.literal_push[ref] != -1 and ix.atom_row[ref >> 1, OPAQUE] < 0:
-                if _literal(ref, ix, sc, list_start, list_codes, epoch) == YES:
+                if literal_holds(ref, ix, sc, list_start, list_codes, epoch) == YES:
                     sc.queue[top] = ix.literal_push[ref]
                     top += 1
     return top
@@ -473,7 +475,7 @@ def _ask(ix, sc, list_start, list_codes, epoch):
     for i in range(len(ix.asked)):
         if not _matters(ix.asked_push[i], ix, sc, epoch):
             continue
-        if _literal(ix.asked[i], ix, sc, list_start, list_codes, epoch) == YES:
+        if literal_holds(ix.asked[i], ix, sc, list_start, list_codes, epoch) == YES:
             sc.queue[top] = ix.asked_push[i]
             top += 1
     return top

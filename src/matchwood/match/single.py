@@ -30,7 +30,8 @@ from matchwood.match.kernels import (
     match_one,
 )
 from matchwood.match.patterns import PatternIndex
-from matchwood.match.ways import Ways
+from matchwood.match.walk import WORD, Walk, walk_one
+from matchwood.match.ways import Way, Ways
 from matchwood.views import View
 
 Ints = NDArray[np.int32]
@@ -64,6 +65,7 @@ class _Working:
         written = Rules(self.rules, np.empty(0, np.int32))
         self.view = View(index, self._groups, NO_CELLS, self.scratch, written)
         self.epoch = 0
+        self.truth = np.empty(0, np.uint8)  # of each used node, where all are walked over
         self.taken: Taken | None = None
         self.cells_view = self.view
 
@@ -117,7 +119,8 @@ class SegmentMatcher:
         self._queue = queue_size(segment)
         self.small = segment.nodes <= SMALL
         self._lists: dict[tuple[str, tuple[str, ...]], Ints] = {}
-        self.ways = Ways(self._cells, segment.nodes >= FEWEST)
+        walking = np.inf if segment.lazy else WORD * len(segment.tree.records)
+        self.ways = Ways(self._cells, self._walk, walking, segment.nodes >= FEWEST)
         self._free: list[_Working] = []  # append and pop are atomic: threads share it
 
     def match(
@@ -170,14 +173,16 @@ class SegmentMatcher:
     def _run(
         self,
         working: _Working,
-        taken: Taken | None,
+        taken: Way | None,
         event: tuple[Ints, Ints, Ints, Ints],
         hits: Ints,
         seen: Event | None,
         keep: NDArray[np.uint8],
     ) -> int:
-        """Match an event one of the two ways: how many rules are written."""
+        """Match an event one of the ways: how many rules are written."""
         epoch = working.next_epoch()
+        if taken is not None and isinstance(taken, Walk):
+            return self._run_walk(working, taken, event, hits, keep)
         view = working.view if taken is None else working.view_of(taken)
         if self.segment.lazy:
             return self._match_lazily(working, view, event, hits, seen, keep)
@@ -201,7 +206,8 @@ class SegmentMatcher:
             found = self._run(working, None, event, hits, seen, keep)
             ways.learn_checked(int(working.scratch.counts[2]), time.thread_time() - begun)
             return found
-        working.view_of(built)
+        if isinstance(built, Taken):
+            working.view_of(built)
         seconds = [0.0, 0.0]
         first = working.epoch & 1
         for way in (first, 1 - first):  # the second finds caches as the first left them
@@ -211,8 +217,26 @@ class SegmentMatcher:
         ways.learn(*seconds)
         return found
 
+    def _run_walk(
+        self,
+        working: _Working,
+        walk: Walk,
+        event: tuple[Ints, Ints, Ints, Ints],
+        hits: Ints,
+        keep: NDArray[np.uint8],
+    ) -> int:
+        scratch, tree = working.scratch, self.segment.tree
+        if not len(working.truth):
+            working.truth = np.empty(int(tree.used[0]) + 1, np.uint8)
+        found = walk_one(self.index, walk, scratch, *event, hits, working.truth, working.epoch)
+        groups = scratch.out[:found]
+        return int(expand(groups, tree.group_start, tree.always, keep, working.rules))
+
     def _cells(self) -> Taken | None:
         return taken_into_cells(self.segment, self.index)
+
+    def _walk(self) -> Walk:
+        return Walk(self.segment.tree.group_of, self.segment.tree.literal_group)
 
     def go_by_cells(self, likely: float = 0.0, fewest: int = 1) -> bool:
         """Build cells now and go by them from now on; whether there is anything to put into them.
@@ -223,8 +247,14 @@ class SegmentMatcher:
         self.ways.always(taken)
         return taken is not None
 
+    def go_by_walks(self) -> bool:
+        """Walk over all nodes from now on; whether this is possible."""
+        if not self.segment.lazy:
+            self.ways.always(self._walk())
+        return not self.segment.lazy
+
     def go_by_push_lists(self) -> None:
-        """Never go by cells."""
+        """Never go another way."""
         self.ways.always(None)
 
     def _match_lazily(
