@@ -3,6 +3,7 @@
 import threading
 
 from matchwood import Matcher
+from matchwood.bench.kernel import let_learn
 from matchwood.match.cells import Taken
 from matchwood.match.walk import Walk
 from matchwood.match.ways import AGAIN, NEVER, SAMPLED, TOLD, Ways
@@ -24,7 +25,7 @@ def ways_of(checked, cells=Cells, seconds=1e-4, walking=1.0):
     ways = Ways(cells, Walking, walking, True)
     for _ in range(TOLD):
         ways.learn_checked(checked, seconds)
-    ways.wait()
+    ways.settled()
     return ways
 
 
@@ -93,7 +94,7 @@ def test_a_walk_is_tried_where_cells_were_no_good():
     assert ways.bytes == 10
     for _ in range(TOLD + 1):
         ways.learn(1e-4, 2e-4)
-    ways.wait()
+    ways.settled()
     assert ways.bytes == 3
     for _ in range(TOLD + 1):
         ways.learn(1e-4, 2e-4)
@@ -102,12 +103,9 @@ def test_a_walk_is_tried_where_cells_were_no_good():
 
 
 def learnt(matcher, events):
-    """The way of a matcher after it has seen events three times."""
+    """The way of a matcher that has seen enough."""
     (part,) = matcher._snapshot.parts
-    for _ in range(3):
-        for event in events:
-            matcher.match(event)
-        part.matcher.ways.wait()
+    let_learn(matcher, events)
     return part.matcher.ways.taken
 
 
@@ -127,7 +125,7 @@ def test_threads_learn_together():
     one = part.matcher
     events = workload.events(2 * SAMPLED * TOLD)
     right = [matcher.match(event) for event in events[: SAMPLED * TOLD]]
-    one.ways.wait()
+    one.ways.settled()
     assert one.ways.built is not None
     found: list[list[set]] = []
 

@@ -17,6 +17,7 @@ from matchwood.match.ways import SAMPLED, TOLD
 from matchwood.workloads.abe_gen import AbeGen
 
 Coded = tuple[Any, ...]
+ROUNDS = 8  # of events, after which a matcher is asked to go on as it is
 
 
 class Kernel:
@@ -68,11 +69,13 @@ def warm_up() -> None:
 
 def let_learn(matcher: Matcher, events: Sequence[dict[str, Any]]) -> None:
     """Match single events until the matcher has chosen between ways to match them."""
-    for _ in range(3):  # to find out whether another way is worth a try, then what two take
+    ways = [part.matcher.ways for part in matcher._snapshot.parts]
+    for _ in range(ROUNDS):
         for event in islice(cycle(events), SAMPLED * TOLD):
             matcher.match(event)
-        for part in matcher._snapshot.parts:
-            part.matcher.ways.wait()
+        decided = [one.settled() for one in ways]
+        if all(decided):
+            return
 
 
 def table_of_events(events: Sequence[dict[str, Any]]) -> Any:

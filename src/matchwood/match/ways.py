@@ -119,11 +119,12 @@ class Ways:
                 self.taken = None
             self._forget()
 
-    def wait(self) -> None:
-        """Until what is being built is there."""
+    def settled(self) -> bool:
+        """Whether all is decided for now; waits for what is being built."""
         builder = self._builder
         if builder is not None:
             builder.join()
+        return self.every != SAMPLED
 
     def always(self, taken: Way | None) -> None:
         """Go this way from now on, or by push lists alone, whatever it costs."""
