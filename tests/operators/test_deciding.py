@@ -18,6 +18,7 @@ from matchwood.match import store
 from matchwood.match.merging import build_elsewhere
 from matchwood.operators import Operator, Operators, deciding
 from matchwood.operators.residue import MAX_OPTIONS, residue
+from matchwood.workloads.overlapping import Overlapping
 from operators.random_calls import FUNCTIONS, event, rule
 
 
@@ -347,3 +348,27 @@ def test_whether_any_rule_calls_an_operator():
     del matcher[2]
     matcher.compact()
     assert not matcher.calls_operators
+
+
+def test_states_are_used_again_event_after_event_and_by_many_threads():
+    """Where every event leaves all clauses open, what one worked with is there for the next."""
+    workload = Overlapping(rules=60, predicates=20, matched=0.1)
+    matcher = Matcher(dict(enumerate(workload.texts())), operators=workload.operators())
+    start, predicates = workload.subscriptions
+
+    def right(event):
+        true = workload.truth(event)
+        bounds = zip(start[:-1].tolist(), start[1:].tolist(), strict=True)
+        return {rule for rule, (low, high) in enumerate(bounds) if true[predicates[low:high]].all()}
+
+    def found(event):
+        return set(matcher.match({"event": event}))
+
+    events = list(range(200))
+    assert [found(event) for event in events[:50]] == [right(event) for event in events[:50]]
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(found, events)) == [right(event) for event in events]
+    assert any(right(event) for event in events)
+    batch = matcher.match_batch([{"event": event} for event in events]).to_pydict()
+    pairs = set(zip(batch["event"], batch["rule_id"], strict=True))
+    assert pairs == {(event, rule) for event in events for rule in right(event)}

@@ -26,6 +26,7 @@ from matchwood.operators.order import (
     TRUE,
     Clauses,
     State,
+    begin,
     clauses_over,
     conclude,
     gather,
@@ -39,6 +40,7 @@ from matchwood.views import View
 
 Ints = NDArray[np.int32]
 TOGETHER = 4 << 20  # literals of clauses that are open at once, of many events
+MOST_FREE = 8  # states that are kept for clauses of which all are open again and again
 SLACK = 4  # numbers are given anew when so many times more are known than are used
 
 
@@ -69,6 +71,7 @@ class _Shape(NamedTuple):
     literals: Ints  # their numbers
     calls: Ints
     clauses: Clauses
+    free: list[tuple[State, View]]  # of events that are decided, to be used again
 
 
 def _shape_of(chosen: Sequence[tuple[Source, Ints]], calls: Calls) -> _Shape:
@@ -115,7 +118,7 @@ def _new_shape(chosen: Sequence[tuple[Source, Ints]], calls: Calls) -> _Shape:
         call_of,
         len(call_numbers),
     )
-    return _Shape(owners, ordinals, numbers, call_numbers, over)
+    return _Shape(owners, ordinals, numbers, call_numbers, over, [])
 
 
 class _Problem:
@@ -124,16 +127,27 @@ class _Problem:
     def __init__(self, event: Undecided, calls: Calls) -> None:
         self.event = event
         shape = _shape_of(event.chosen, calls)
-        self.owners, self.ordinals, self.literals, self.calls, self.clauses = shape
+        self.owners, self.ordinals, self.literals, self.calls, self.clauses, self._free = shape
         chances, costs = calls.chances(self.literals), calls.costs(self.calls)
-        self.state: State = new_state(self.clauses, chances, costs)
-        self._view = View(self.clauses, self.state)
+        try:
+            self.state, self._view = self._free.pop()
+        except IndexError:
+            self.state = new_state(self.clauses, chances, costs)
+            self._view = View(self.clauses, self.state)
+        else:
+            self.state.chance[:], self.state.cost[:] = chances, costs
+            begin(self.clauses, self.state)
         self.known: list[int] = []  # literals, by number, and whether they hold
         self.held: list[bool] = []
 
     def next(self, answered: int = DONE) -> int:
         """The call to make next, by its place, after one was answered; DONE or JOINS."""
         return int(step(self._view.places, answered))
+
+    def close(self) -> None:
+        """It is decided: what it worked with is free for the next."""
+        if len(self._free) < MOST_FREE:
+            self._free.append((self.state, self._view))
 
     def source_of(self, clause: int) -> tuple[Source, int]:
         """Whose a clause is, and its number there."""
@@ -266,6 +280,7 @@ class Decider:
         """Keep what an event showed: estimates are needed only when the next one begins."""
         calls.note_truths(problem.known, problem.held)
         calls.note_costs(problem.event.taken)
+        problem.close()
 
     def _with_whole(self, problem: _Problem) -> list[Ints]:
         """The rules that are true, those decided as a whole among them."""

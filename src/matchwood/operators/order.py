@@ -177,6 +177,11 @@ def _succeed(clause, cl, st):
 @lean
 def begin(cl, st):
     """Weigh all calls, before any is made."""
+    st.clauses_left[:] = 0
+    st.decided[:] = OPEN
+    st.known[:] = 0
+    st.worth[:] = 0.0
+    st.needed[:] = 0
     for clause in range(len(cl.clause_rule)):
         st.left[clause] = cl.clause_start[clause + 1] - cl.clause_start[clause]
         st.live[clause] = 1
@@ -329,7 +334,7 @@ def clauses_over(
 
 
 def new_state(clauses: Clauses, chance: Floats, cost: Floats) -> State:
-    """Nothing is known yet; `cost` is over 0."""
+    """Nothing is known yet; `cost` is over 0. `begin` makes a used one as good as new."""
     number, rules = len(clauses.clause_rule), len(clauses.rule_start) - 1
     literals, calls = len(clauses.literal_call), len(cost)
     ints, small = np.int32, np.uint8
