@@ -193,6 +193,21 @@ def test_events_a_second_are_limited_by_key(limited: Served) -> None:
     assert problem(http.post("/events", json=[{"a": 2}] * 10)) == "outbox-full"
 
 
+def test_deliveries_that_wait_are_limited(tmp_path) -> None:
+    settings = settings_in(tmp_path, limits={"outbox_deliveries": 5})
+    with served(settings) as running:
+        made = [running.subscribe("wait = 1") for _ in range(3)]
+        for _ in range(2):
+            running.publish({"wait": 1})
+        answer = running.http.post("/events", json={"other": 1})
+        assert (problem(answer), answer.json()["limit"]) == ("outbox-full", 5)
+        for one in made:
+            running.fetch(one, ack=2)
+        outbox = running.service.outbox
+        assert len(outbox.collect(time.time() + 100, 0.0)) == 1
+        assert running.http.post("/events", json={"other": 1}).status_code == 202
+
+
 def test_a_batch_with_a_bad_event_is_refused_as_a_whole(service: Served) -> None:
     before = service.publish({"a": 1})["id"]
     for bad in (3, None, [], "x", {"a": {"b": 1}, "a.b": 2}):
