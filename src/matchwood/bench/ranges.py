@@ -13,7 +13,7 @@ import time
 
 import numpy as np
 
-from matchwood.bench.kernel import table_of_events, warm_up
+from matchwood.bench.kernel import let_learn, table_of_events, warm_up
 from matchwood.bench.report import Figures, Options, milliseconds, report
 from matchwood.engine import Matcher
 from matchwood.workloads.conjunctions import HalfRanges
@@ -57,6 +57,7 @@ def measure(workload: HalfRanges, count: int) -> Figures:
     for _ in range(2):  # the matcher learns what single matches and sweeps take
         found = matcher.match_batch(table).num_rows
     check(matcher, workload, events)
+    let_learn(matcher, events)
     singles, batches = [], []
     for turn in range(BATCHES):
         batches.append(milliseconds(matcher.match_batch, table) / len(events))
