@@ -272,21 +272,6 @@ def _and_holds(at, header, ix, sc, list_start, list_codes, epoch):
 
 
 @inlined
-def _access_holds(at, ix, sc, list_start, list_codes, epoch):
-    """Whether the access operand of an `and` is true, where it is inline."""
-    word = ix.records[at + 1]
-    code = sc.codes[(word >> SLOT_SHIFT) & SLOT_MASK]
-    if word < 0:
-        if 0 <= code <= OTHER:
-            return NO
-        ref = ix.row_literal[word & REF_MASK]
-        return literal_holds(ref, ix, sc, list_start, list_codes, epoch)
-    if code < 0:
-        return list_word(word, ix, -1 - code, list_start, list_codes)
-    return YES if (word >> LOW_SHIFT) & CODE_MASK <= code <= word & CODE_MASK else NO
-
-
-@inlined
 def _list_bounds(pushes, at):
     """Where the ranges of a push list start and end, its `or`s end, and its groups end."""
     counts = np.int64(pushes[at + 1])
@@ -300,10 +285,8 @@ def _list_bounds(pushes, at):
 
 
 @inlined
-def _drain(end, ix, sc, list_start, list_codes, waiting, woken, epoch):
+def _drain(end, ix, sc, list_start, list_codes, waiting, epoch):
     """Everything that follows from the push lists queue[:end], and from records that waited.
-
-    These were woken before; where they were not, their access operands are still to be asked.
 
     A node is taken from the queue once; it may stand there as often as it is an operand of an
     `or`, or is found true. First in, first out: what a list will read is asked for while those
@@ -323,12 +306,7 @@ def _drain(end, ix, sc, list_start, list_codes, waiting, woken, epoch):
         ranges_end = np.int64(0)
         if waits < len(waiting):
             record, left = np.int64(waiting[waits]), np.int64(1)
-            if waits + _AHEAD < len(waiting):
-                prefetch(records, waiting[waits + _AHEAD])
             waits += 1
-            if not woken and _access_holds(record, ix, sc, list_start, list_codes, epoch) == NO:
-                checked += 1
-                continue
         elif begin < end:
             at = np.int64(queue[begin])
             begin += 1
@@ -445,10 +423,13 @@ def match_one(ix, sc, slots, codes, list_start, list_codes, hits, waiting, epoch
         top = _stab_lists(ix, sc, slots, list_start, list_codes, epoch, top)
         sc.counts[3] = top
     sc.counts[1] = 0
-    _drain(top, ix, sc, list_start, list_codes, waiting, sc.counts[4] > 0, epoch)
+    left = len(waiting)
+    if sc.counts[4] == 0 and left > 0:
+        left = _woken(ix, sc, list_start, list_codes, waiting, epoch)
+    _drain(top, ix, sc, list_start, list_codes, waiting[:left], epoch)
     if len(ix.asked) > 0:
         top = _ask(ix, sc, list_start, list_codes, epoch)
-        _drain(top, ix, sc, list_start, list_codes, waiting[:0], True, epoch)
+        _drain(top, ix, sc, list_start, list_codes, waiting[:0], epoch)
     for i in range(len(slots)):
         sc.codes[slots[i]] = 0
 
@@ -466,6 +447,31 @@ def _stab_lists(ix, sc, slots, list_start, list_codes, epoch, top):
                     sc.queue[top] = ix.literal_push[ref]
                     top += 1
     return top
+
+
+@lean
+def _woken(ix, sc, list_start, list_codes, waiting, epoch):
+    """Keep those of some records whose access operands, all inline, are true; how many."""
+    left = 0
+    for i in range(len(waiting)):
+        if i + _AHEAD < len(waiting):
+            prefetch(ix.records, waiting[i + _AHEAD])
+        word = ix.records[waiting[i] + 1]
+        code = sc.codes[(word >> SLOT_SHIFT) & SLOT_MASK]
+        if word >= 0 and code >= 0:
+            true = (word >> LOW_SHIFT) & CODE_MASK <= code <= word & CODE_MASK
+        elif word >= 0:
+            true = list_word(word, ix, -1 - code, list_start, list_codes) == YES
+        elif 0 <= code <= OTHER:
+            true = False
+        else:
+            ref = ix.row_literal[word & REF_MASK]
+            true = literal_holds(ref, ix, sc, list_start, list_codes, epoch) == YES
+        if true:
+            waiting[left] = waiting[i]
+            left += 1
+    sc.counts[2] += len(waiting) - left
+    return left
 
 
 @lean
