@@ -6,14 +6,15 @@ A million audience rules give a row a match and a million ABE-Gen rules an array
 from Parquet and written nowhere, on one core of Spark; then audience rules on two cores, and in
 shards, all open or one at a time. A thousand rules are also matched as Spark alone would: one
 boolean column a rule, as columns and as the same rows, and a cross join with a Python function,
-timed with few events and scaled. Everything is run once before it is timed. Needs PySpark and Java.
+timed with few events and scaled; and the same events are read, and handed to Python, with no rules
+at all. Everything is run once before it is timed. Needs PySpark and Java.
 """
 
 from __future__ import annotations
 
 import multiprocessing
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -212,13 +213,19 @@ def plain(spark: SparkSession, folder: str, crossed: int) -> dict[str, Figures]:
     same(right, pairs(rows_of_columns(boolean_columns(some, rules))))
     joined = cross_join(spark, some, rules)
     same(right, pairs(joined))
-    noop(ours)
-    (quick,) = in_turn(lambda: noop(ours))
+    handed = events.mapInArrow(counted, "events long")
+    for frame in (ours, handed, events):
+        noop(frame)
+    quick, passing, reading = in_turn(
+        lambda: noop(ours), lambda: noop(handed), lambda: noop(events)
+    )
     columns = once(lambda: noop(wide))
     as_rows = once(lambda: noop(rows_of_columns(wide)))
     cross = once(lambda: noop(joined)) * total / some.count()
     figures: dict[str, Figures] = {
-        "few rules": {"matches_an_event": len(right) / crossed, "events_a_second": total / quick}
+        "few rules": {"matches_an_event": len(right) / crossed, "events_a_second": total / quick},
+        "few rules, handed to Python": {"events_a_second": total / passing},
+        "few rules, read": {"events_a_second": total / reading},
     }
     ways = {"boolean columns": columns, "boolean columns, rows": as_rows, "cross join": cross}
     for title, seconds in ways.items():
@@ -227,6 +234,13 @@ def plain(spark: SparkSession, folder: str, crossed: int) -> dict[str, Figures]:
             "time_over_match_events": seconds / quick,
         }
     return figures
+
+
+def counted(batches: Iterator[Any]) -> Iterator[Any]:
+    """As little as Python can do with events."""
+    import pyarrow as pa
+
+    yield pa.record_batch({"events": [sum(batch.num_rows for batch in batches)]})
 
 
 def events_in_process(folder: str, name: str) -> Any:
