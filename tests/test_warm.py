@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 WORK = """
 import json, sys
@@ -36,8 +37,17 @@ print(json.dumps([before, kernels()]))
 """
 
 
-def test_nothing_is_compiled_after_warming_up(tmp_path) -> None:
-    out = subprocess.check_output([sys.executable, "-c", WORK], cwd=tmp_path, timeout=300)
+def versions(folder: Path) -> tuple[dict[str, int], dict[str, int]]:
+    """How many there are of each kernel after warming up, and after work."""
+    out = subprocess.check_output([sys.executable, "-c", WORK], cwd=folder, timeout=300)
     before, after = json.loads(out)
+    return before, after
+
+
+def test_nothing_is_compiled_after_warming_up(tmp_path: Path) -> None:
+    before, after = versions(tmp_path)
+    if max(before.values()) > 1:  # this process compiled, and with a kernel also those it calls
+        assert after == before
+        before, after = versions(tmp_path)
     assert after == before
-    assert max(before.values(), default=1) == 1
+    assert max(before.values()) == 1
