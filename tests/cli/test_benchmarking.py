@@ -5,6 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from matchwood.bench.experiments.experiment import ENGINE
+from matchwood.bench.laboratory.measuring import Bench
+from matchwood.bench.laboratory.points import Budget, point
+from matchwood.cli.benchmarking import Points
+
 
 def test_list(command):
     code, out, _ = command("bench", "list")
@@ -50,3 +55,17 @@ def test_run_and_report(command, tmp_path: Path):
     assert (code, told["page"]) == (0, "r.html")
     assert "Size of a rule in disjunctive normal form" in (tmp_path / "r.html").read_text("utf-8")
     assert {each["other"] for each in told["engine against each"]} >= {"Interval ID"}
+
+
+def test_every_kind_of_point_is_told(capsys):
+    budget = Budget(seconds=60, gib=2, events=2, matching_seconds=1)
+    calls = {"rules": 40, "predicates": 20}
+    for workload, settings in (("overlapping", calls), ("dexin", {"rules": 10})):
+        made = point(ENGINE, workload, settings)
+        record = {"status": "measured", **Bench().measure(made, budget)}
+        Points().told(1, 2, made, record)
+    with_calls, without = capsys.readouterr().err.splitlines()
+    assert with_calls.startswith("1 of 2: engine on overlapping (rules 40, predicates 20): ")
+    assert with_calls.endswith(" ms an event")
+    assert " predicates evaluated, " in with_calls
+    assert " bytes, " in without

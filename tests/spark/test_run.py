@@ -285,6 +285,39 @@ def test_a_stream(spark, form, tmp_path, data, output):
     assert (tmp_path / "matches-report" / "page.html").exists()
 
 
+KNOWN = """
+[attributes]
+age = { maximum = 40 }
+tier = "string"
+blocked = "boolean"
+likes = "list of string"
+[types.visits]
+age = "optional"
+tier = "optional"
+blocked = "mandatory"
+likes = "optional"
+"""
+
+
+@pytest.mark.parametrize("mode", ["batch", "stream"])
+def test_events_are_held_to_the_schema(spark, form, tmp_path, mode):
+    (tmp_path / "known.toml").write_text(KNOWN)
+    form["job"] |= {"check": True}
+    form["events"]["select"] = ["*", "'visits' as event_type"]
+    if mode == "stream":
+        form = stream_form(form, tmp_path)
+    with pytest.raises(PipelineError, match=r"job\.check: check: no schema to hold events to"):
+        run(form, spark)
+    form["job"]["schema"] = f"{tmp_path}/known.toml"
+    counts = run(form, spark).counts
+    old = {event["key"] for event in EVENTS if (event["age"] or 0) > 40}
+    assert counts.events_rejected == len(old) > 0
+    assert counts.matches == sum(key not in old for key, _ in EXPECTED)
+    rejects = spark.read.schema("key int, reason string").json(f"{tmp_path}/rejects")
+    assert {row.key for row in rejects.collect()} == old
+    assert all("age" in row.reason for row in rejects.collect())
+
+
 def test_what_a_stream_cannot_do_is_refused(spark, form, tmp_path):
     form = stream_form(form, tmp_path)
     form["rules"]["where"] = "id in ('broken', 'odd')"

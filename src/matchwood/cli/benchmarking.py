@@ -182,8 +182,7 @@ class Points:
         if status != "measured":
             print(f"{place}: {point.said()}: {status}: {record['reason']}", file=sys.stderr)
         elif not self._person:
-            told = f"{record['match_ms']} ms, {record['bytes']:,} bytes, {record['build_s']} s"
-            print(f"{place}: {point.said()}: {told}", file=sys.stderr, flush=True)
+            print(f"{place}: {point.said()}: {_figures(record)}", file=sys.stderr, flush=True)
 
     def _show(self, sentence: str) -> None:
         if self._status is None:
@@ -192,3 +191,10 @@ class Points:
             self._status = Console(stderr=True).status(sentence)
             self._status.start()
         self._status.update(sentence)
+
+
+def _figures(record: dict[str, Any]) -> str:
+    """What was measured of a point: with operators that is something else."""
+    if "evaluated" in record:
+        return f"{record['evaluated']:,} predicates evaluated, {record['wall_ms']} ms an event"
+    return f"{record['match_ms']} ms, {record['bytes']:,} bytes, {record['build_s']} s"

@@ -95,6 +95,7 @@ class Job:
     mode: Literal["batch", "stream"] = "batch"
     layout: Literal["auto", "replicated", "sharded"] = "auto"
     schema: str | None = None
+    check: bool = False
     operators: str | None = None
     profile: bool = False
     tags: Texts = ()

@@ -228,7 +228,9 @@ class _Run:
             check_sink(self.spark, pipeline, name, names, again)
 
     def schema(self) -> Schema | None:
-        path = self.pipeline.job.schema
+        path, compiled = self.pipeline.job.schema, self.pipeline.rules.compiled
+        if path is None and self.pipeline.job.check and compiled is None:
+            raise self.pipeline.error("check: no schema to hold events to", "job", "check")
         if path is None:
             return None
         try:
@@ -281,6 +283,7 @@ class _Run:
             limit=job.limit,
             layout=None if job.layout == "auto" else job.layout,
             rejects=REASON,
+            check=job.check,
         )
         if corrupt:
             told = F.when(F.col(CORRUPT).isNotNull(), F.lit("the line cannot be read"))

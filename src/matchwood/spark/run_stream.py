@@ -51,6 +51,7 @@ class Stream:
                 rejects=pipeline.rejects,
                 rejected_rules=pipeline.rejected_rules,
                 schema=schema,
+                check=job.check,
                 operators=job.operators,
                 poll=job.poll or 0,
                 trigger=job.trigger,

@@ -49,6 +49,7 @@ def match_stream(
     rejects: str | Sink | Call | None = None,
     rejected_rules: str | Sink | None = None,
     schema: Schema | None = None,
+    check: bool = False,
     operators: str | None = None,
     poll: float = 0.0,
     trigger: str | None = None,
@@ -68,11 +69,14 @@ def match_stream(
     `reason`; `rejected_rules` the rules, a folder a version.
 
     `operators` is the path of a module whose operators rules may call, which executors import.
-    `trigger` is a time such as "10 seconds", or "availableNow" to end when all is done. The other
-    arguments are those of `match_events`.
+    With `check`, events that break the `schema` go to `rejects` as well. `trigger` is a time such
+    as "10 seconds", or "availableNow" to end when all is done. The other arguments are those of
+    `match_events`.
     """
     if not events.isStreaming:
         raise ValueError("the events are not a stream; match_events is for tables")
+    if check and schema is None:
+        raise ValueError("check: no schema to hold events to")
     _check(keep, checkpoint, sink, rejects)
     spark = session_of(events)
     changing = ChangingRules(
@@ -83,7 +87,9 @@ def match_stream(
         Sink(path=rejected_rules) if isinstance(rejected_rules, str) else rejected_rules,
         operators,
     )
-    options: dict[str, Any] = {"output": output, "layout": layout, "memory": memory}
+    options: dict[str, Any] = {
+        "output": output, "layout": layout, "memory": memory, "check": check,
+    }  # fmt: skip
     options |= {"tags": None if tags is None else tuple(tags), "limit": limit}
     work = MicroBatches(
         tuple(keep),
@@ -141,7 +147,8 @@ class MicroBatches:
         """Whatever is wrong with rules, columns or sinks is said before the query starts."""
         spark = session_of(events)
         note = self._rules.begin(spark)
-        found, bad = self._rows(events, without_rules(spark, note["id_type"]))
+        none = without_rules(spark, note["id_type"], self._rules.schema)
+        found, bad = self._rows(events, none)
         self._matches.begin(spark, note["stream"], found.drop(REASON).schema)
         if self._rejects is not None:
             self._rejects.begin(spark, note["stream"], self._rejected(found, bad).schema)
@@ -199,7 +206,7 @@ class MicroBatches:
                 log.warning("rules %s: %s", compiled.version, problem)
 
 
-def without_rules(spark: SparkSession, id_type: str) -> CompiledRules:
+def without_rules(spark: SparkSession, id_type: str, schema: Schema | None) -> CompiledRules:
     """No rules, with ids of a type: enough to learn the columns of matches."""
     return CompiledRules(
         version="",
@@ -208,7 +215,7 @@ def without_rules(spark: SparkSession, id_type: str) -> CompiledRules:
         attributes={},
         rejected=spark.range(0),
         rejected_count=0,
-        schema=None,
+        schema=schema,
         folder=new_folder(),
     )
 

@@ -54,7 +54,7 @@ class ChangingRules:
         self._source = source
         self._operators = operators
         self._folder = folder.rstrip("/")
-        self._schema = schema
+        self.schema = schema
         self._poll = poll
         self._rejected = rejected
         self._register = Register(f"{self._folder}/versions")
@@ -67,7 +67,7 @@ class ChangingRules:
         found = self._register.newest(spark)
         if found is not None:
             return found
-        note = self._compiled(spark, signature(spark, self._source, self._schema), None)
+        note = self._compiled(spark, signature(spark, self._source, self.schema), None)
         return self._register.write(spark, -1, note)
 
     def for_batch(self, spark: SparkSession, number: int) -> CompiledRules:
@@ -95,7 +95,7 @@ class ChangingRules:
         self._looked = now
         found = ""
         try:
-            found = signature(spark, self._source, self._schema)
+            found = signature(spark, self._source, self.schema)
             if found == last["signature"] or self._given_up(found, now):
                 return None
             return self._compiled(spark, found, last)
@@ -127,7 +127,7 @@ class ChangingRules:
                 path,
                 tags=source.tags,
                 priority=source.priority,
-                schema=self._schema,
+                schema=self.schema,
                 operators=self._operators,
             )
         self._write_rejected(compiled)
