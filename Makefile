@@ -67,10 +67,10 @@ bench: $(STAMP) ## run the benchmarks: each prints a table and a JSON line
 	@$(USE_JAVA); for program in $(BENCHES); do $(PYTHON_BIN) -m $$program; done
 
 .PHONY: soak
-soak: $(STAMP) ## the service under load for minutes, then killed a hundred times on each database, and a stream of Spark
+soak: $(STAMP) ## the service under load for minutes, then killed a hundred times on each database; streams killed, forged indexes
 	@$(PYTHON_BIN) -m matchwood.bench.soak
 	@$(PYTHON_BIN) -m pytest tests/service/test_crash.py --kills 100 -s
-	@$(USE_JAVA); $(PYTHON_BIN) -m pytest tests/spark/test_stream_killed.py --kills 100
+	@$(USE_JAVA); $(PYTHON_BIN) -m pytest tests/spark/test_stream_killed.py tests/index/test_validate.py --long
 
 .PHONY: docs
 docs: $(STAMP) ## build the documentation into site/

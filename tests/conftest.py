@@ -51,8 +51,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--kills",
         type=int,
         default=5,
-        help="how often the service is killed on each database (default: 5); more than 5: "
-        "a stream of Spark is killed at all moments that are tried, not three",
+        help="how often the service is killed on each database (default: 5)",
+    )
+    parser.addoption(
+        "--long",
+        action="store_true",
+        help="do all of what takes minutes: a stream of Spark is killed at five moments, not two, "
+        "and kernels that check their indexes are compiled",
     )
     parser.addoption(
         "--connect",
@@ -62,9 +67,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 # Through Connect these say whether files, batches and streams travel; the others take minutes.
-THROUGH_CONNECT = {"test_match.py", "test_profile.py", "test_sql.py", "test_stream.py"}
+THROUGH_CONNECT = {
+    "test_match.py", "test_profile.py", "test_sql.py", "test_rules_change_between_micro_batches",
+}  # fmt: skip
 # These start processes with a Spark of their own, and can be anywhere.
 APART = {"test_cluster.py", "test_demo.py", "test_programs.py", "test_running.py"}
+
+OF_PAPERS = {"papers", "laboratory", "test_program[boxes]"}
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
@@ -74,11 +83,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.path.name == "test_cluster.py":
             item.add_marker(pytest.mark.xdist_group("cluster"))  # which they share
+        if OF_PAPERS & {item.path.parent.name, item.name}:
+            item.add_marker(pytest.mark.xdist_group("papers"))  # whose kernels are compiled once
         if item.get_closest_marker("spark") and item.path.name not in APART:
             params = getattr(getattr(item, "callspec", None), "params", {})
             connect = params.get("spark") == "connect"
             item.add_marker(pytest.mark.xdist_group("connect" if connect else "spark"))
-            if connect and item.path.name not in THROUGH_CONNECT:
+            if connect and not THROUGH_CONNECT & {item.path.name, item.originalname}:
                 left_out.append(item)
     if left_out and not config.getoption("--connect"):
         config.hook.pytest_deselected(items=left_out)

@@ -1,7 +1,8 @@
 """Change an index at random, and let kernels loose on what `validate` lets pass.
 
 A program, to be run with NUMBA_BOUNDSCHECK=1: then a kernel that reads or writes outside an array
-raises IndexError. Prints how many changes were refused and how many passed; fails where a kernel
+raises IndexError. With NUMBA_DISABLE_JIT=1 it does so too, except before an array's first element.
+Prints how many changes were refused and how many passed; fails where a kernel
 fails.
 """
 
@@ -70,10 +71,12 @@ def event(random: random.Random) -> dict[str, Any]:
 
 
 def run(segment: Segment, events: list[dict[str, Any]]) -> None:
-    """All kernels: one event at a time, and all of them in a sweep."""
+    """All kernels: one event at a time by each way, and all of them in a sweep."""
     matcher = SegmentMatcher(segment)
-    for each in events:
-        matcher.match(each)
+    for way in (matcher.go_by_push_lists, matcher.go_by_cells, matcher.go_by_walks):
+        way()
+        for each in events:
+            matcher.match(each)
     if not segment.lazy:
         batch = BatchMatcher(matcher)
         batch._each.seconds = 1.0  # so that the sweep looks cheaper

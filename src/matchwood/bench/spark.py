@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import multiprocessing
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -199,7 +199,12 @@ def shards(spark: SparkSession, folder: str, cores: int) -> dict[str, Figures]:
 
 def plain(spark: SparkSession, folder: str, crossed: int) -> dict[str, Figures]:
     """Few rules, as Spark alone would match them."""
-    from matchwood.bench.spark_plain import boolean_columns, cross_join, rows_of_columns
+    from matchwood.bench.spark_plain import (
+        boolean_columns,
+        counted,
+        cross_join,
+        rows_of_columns,
+    )
     from matchwood.spark import load, match_events
 
     compiled = load(spark, f"{folder}/few-1")
@@ -234,13 +239,6 @@ def plain(spark: SparkSession, folder: str, crossed: int) -> dict[str, Figures]:
             "time_over_match_events": seconds / quick,
         }
     return figures
-
-
-def counted(batches: Iterator[Any]) -> Iterator[Any]:
-    """As little as Python can do with events."""
-    import pyarrow as pa
-
-    yield pa.record_batch({"events": [sum(batch.num_rows for batch in batches)]})
 
 
 def events_in_process(folder: str, name: str) -> Any:
