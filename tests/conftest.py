@@ -68,7 +68,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 # Through Connect these say whether files, batches and streams travel; the others take minutes.
 THROUGH_CONNECT = {
-    "test_match.py", "test_profile.py", "test_sql.py", "test_rules_change_between_micro_batches",
+    "test_match.py", "test_function", "test_rules_change_between_micro_batches",
 }  # fmt: skip
 # These start processes with a Spark of their own, and can be anywhere.
 APART = {"test_cluster.py", "test_demo.py", "test_programs.py", "test_running.py"}

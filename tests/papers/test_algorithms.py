@@ -92,6 +92,15 @@ def test_built_from_any_rules(name, switches, given_rules, given_events):
 
 
 @of_conjunctions
+@pytest.mark.parametrize("never", ["x > 5 and x < 3 and y > 1", "y = 3 and x = 1 and x = 2"])
+def test_conjunctions_that_are_never_true(name, switches, never):
+    event = {"x": 4, "y": 3}
+    assert ALGORITHMS[name]({1: never}, **switches).match(event) == []
+    found = ALGORITHMS[name]({1: never, 2: "x = 4 and y > 2"}, **switches).match(event)
+    assert found == [2] or ALGORITHMS[name].approximate
+
+
+@of_conjunctions
 @given(
     st.lists(conjunctions, max_size=8),
     st.lists(st.one_of(conjunctions, st.integers(0, 20)), max_size=14),

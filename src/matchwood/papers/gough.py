@@ -167,7 +167,10 @@ def _level(set_start, sets, low, high, budget):
     next_start = np.zeros(64, np.int64)
     members = np.empty(256, np.int32)
     table = np.full(128, -1, np.int32)
-    items = np.empty(max(1, (set_start[1:] - set_start[:-1]).max()), np.int32)
+    widest = np.int64(1)
+    for node in range(nodes):  # there may be none, where no rule is ever true
+        widest = max(widest, set_start[node + 1] - set_start[node])
+    items = np.empty(widest, np.int32)
     count = 0
     edges = 0
     for node in range(nodes):
