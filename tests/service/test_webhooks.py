@@ -1,5 +1,6 @@
 """Webhooks: signed, in order, tried again, given up, replayed, and never to private addresses."""
 
+import asyncio
 import base64
 import hashlib
 import hmac
@@ -155,6 +156,36 @@ def test_attempts_are_counted_across_a_restart(tmp_path, receiver: Receiver) -> 
         until(lambda: receiver.numbers()[-1] == 1)
     with served(settings) as running:  # the next one begins from zero
         assert not running.service.webhooks._attempts
+
+
+def test_what_is_being_written_when_a_service_closes_is_written(tmp_path, receiver) -> None:
+    """Work beside requests is cancelled at any moment, then once more and to its end."""
+    receiver.answer = lambda message: 500
+    settings = settings_in(tmp_path, webhooks={**QUICK, "first_delay": 60, "longest_delay": 60})
+    with served(settings) as running:
+        made = hook(running, receiver, "cut = 1")
+        service, number = running.service, int(made["id"][1:])
+        running.publish({"cut": 1})
+        until(lambda: bool(service.webhooks._pauses))
+        hold = threading.Event()
+        service.writer.submit(lambda connection, marks: hold.wait(20))
+
+        async def cut_off() -> None:
+            service._acknowledged[number] = 7
+            for work in (service._keep_cursors, service._keep_attempts):
+                task = asyncio.create_task(work())
+                await asyncio.sleep(0.05)
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+
+        service.webhooks._unwritten.add(number)
+        asyncio.run_coroutine_threadsafe(cut_off(), service._loop).result(20)
+        assert service.webhooks._unwritten == {number}
+        assert service._acknowledged == {number: 7}
+        service._acknowledged.clear()
+        hold.set()
+    with served(settings) as running:
+        assert running.service.webhooks._attempts[number] == 1
 
 
 def test_a_pause_goes_on_after_a_restart(tmp_path, receiver: Receiver) -> None:

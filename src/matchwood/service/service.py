@@ -293,7 +293,11 @@ class Service:
         def work(connection: Connection, marks: Marks) -> None:
             connection.execute(update, rows)
 
-        await asyncio.wrap_future(self.writer.submit(work))
+        try:
+            await asyncio.wrap_future(self.writer.submit(work))
+        except BaseException:  # also where a service that closes does not wait for it
+            self._acknowledged = moved | self._acknowledged
+            raise
 
     async def _keep_attempts(self) -> None:
         await self.webhooks.keep_attempts()

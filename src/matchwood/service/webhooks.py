@@ -253,7 +253,7 @@ class Webhooks:
 
         try:
             await asyncio.wrap_future(self._service.writer.submit(work))
-        except Exception:
+        except BaseException:  # also where a service that closes does not wait for it
             self._unwritten |= changed
             raise
 
