@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.compiled import lean
+from matchwood.compiled import inlined, lean
 from matchwood.language.tree import Call, Node
 from matchwood.operators.registry import COST, Operator
 from matchwood.operators.residue import calls_in
@@ -25,7 +25,7 @@ FULL = 256  # observations of a literal before they count half
 PRIOR = 2.0  # observations that the mean of its operator is worth, for chances
 COST_PRIOR = 4.0  # and for costs
 RECENT = 32  # observations that a cost is the mean of, about
-CHEAPEST = 1e-7  # seconds: nothing is for free
+AROUND = 2e-5  # seconds that every call takes beside its operator: less is not worth telling apart
 
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -94,7 +94,7 @@ class Calls:
             self.literal_call = np.r_[self.literal_call, np.array(numbers, np.int32)]
         if names > len(self._operator_cost):
             fresh = list(self._by_name)[len(self._operator_cost) :]
-            said = [log(max(self._said(name), CHEAPEST)) for name in fresh]
+            said = [log(self._said(name) + AROUND) for name in fresh]
             self._operator_made = _longer(self._operator_made, names, COST_PRIOR)
             self._operator_asked = _longer(self._operator_asked, names, 0.0)
             self._operator_held = _longer(self._operator_held, names, 0.0)
@@ -169,49 +169,40 @@ class Calls:
             self._scratch.append(scratch)
 
 
+@inlined
+def _average(mean: Floats, made: Floats, place: int, value: float) -> None:
+    made[place] = min(made[place] + 1, RECENT)
+    mean[place] += (value - mean[place]) / made[place]
+
+
+@inlined
+def _count(asked: Floats, held: Floats, place: int, holds: float) -> None:
+    if asked[place] >= FULL:
+        asked[place] /= 2
+        held[place] /= 2
+    asked[place] += 1
+    held[place] += holds
+
+
 @lean
 def _note_costs(
-    numbers: Ints,
-    seconds: Floats,
-    operator: Ints,
-    cost: Floats,
-    made: Floats,
-    operator_cost: Floats,
-    operator_made: Floats,
-) -> None:
+    numbers: Ints, seconds: Floats, operator: Ints, cost: Floats, made: Floats,
+    operator_cost: Floats, operator_made: Floats,
+) -> None:  # fmt: skip
     for i in range(len(numbers)):
-        call = numbers[i]
-        taken = log(max(seconds[i], CHEAPEST))
-        made[call] = min(made[call] + 1, RECENT)
-        cost[call] += (taken - cost[call]) / made[call]
-        of = operator[call]
-        operator_made[of] = min(operator_made[of] + 1, RECENT)
-        operator_cost[of] += (taken - operator_cost[of]) / operator_made[of]
+        taken = log(seconds[i] + AROUND)
+        _average(cost, made, numbers[i], taken)
+        _average(operator_cost, operator_made, operator[numbers[i]], taken)
 
 
 @lean
 def _note_truths(
-    numbers: Ints,
-    holds: Floats,
-    operator: Ints,
-    asked: Floats,
-    held: Floats,
-    operator_asked: Floats,
-    operator_held: Floats,
-) -> None:
+    numbers: Ints, holds: Floats, operator: Ints, asked: Floats, held: Floats,
+    operator_asked: Floats, operator_held: Floats,
+) -> None:  # fmt: skip
     for i in range(len(numbers)):
-        literal = numbers[i]
-        if asked[literal] >= FULL:
-            asked[literal] /= 2
-            held[literal] /= 2
-        asked[literal] += 1
-        held[literal] += holds[i]
-        of = operator[literal]
-        if operator_asked[of] >= FULL:
-            operator_asked[of] /= 2
-            operator_held[of] /= 2
-        operator_asked[of] += 1
-        operator_held[of] += holds[i]
+        _count(asked, held, numbers[i], holds[i])
+        _count(operator_asked, operator_held, operator[numbers[i]], holds[i])
 
 
 def _longer(array: NDArray[Any], size: int, value: float) -> NDArray[Any]:

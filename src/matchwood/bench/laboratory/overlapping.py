@@ -59,10 +59,10 @@ def _counted(made: _Paper | _Engine, workload: Overlapping, budget: Budget) -> F
     evaluated = matches = events = 0
     started = time.perf_counter()
     while events < budget.events:
-        count, found = made.evaluate(list(range(events, events + some)))
+        count, found = made.evaluate(list(range(events, min(events + some, budget.events))))
         evaluated += count
         matches += sum(map(len, found))
-        events += some
+        events += len(found)
         if time.perf_counter() - started > budget.matching_seconds and events >= CHECKED:
             break
     wall = time.perf_counter() - started
