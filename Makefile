@@ -8,7 +8,7 @@ VENV := .venv
 PYTHON_BIN := $(VENV)/bin/python
 EXTRAS := dev,spark,service,bench
 # Build tools are pinned like the rest, so the package is built with these and not in isolation.
-BUILD_TOOLS := hatchling editables
+BUILD_TOOLS := hatchling editables setuptools wheel
 JOBS ?= 2
 BENCHES := $(addprefix matchwood.bench.,parser engine scaling strings ranges boxes few updates files service soak spark spark_large)
 SPARK35 := .venv-spark35

@@ -62,7 +62,7 @@ elif not config.CACHE_DIR:
 
 
 # What kernels of several files take from elsewhere: constants, and functions that are inlined.
-_SHARED = ("compiled.py", "index/layout.py", "match/masks.py")
+_SHARED = ("compiled.py", "index/layout.py", "match/literals.py", "match/masks.py")
 
 
 def _shared_stamp() -> str:
@@ -125,8 +125,9 @@ def _kernel(function: Callable[..., Any], over: Sequence[str], options: dict[str
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """Compile a function into the kernels of its own file that call it: a call that passes the
-    arrays of an index would cost more than most of these functions do. It makes no array."""
+    """Compile a function into the kernels that call it, of its own file or of a shared one:
+    a call that passes the arrays of an index would cost more than most of these functions do. It
+    makes no array."""
     return _njit(nogil=True, forceinline=True, _nrt=False)(function)
 
 

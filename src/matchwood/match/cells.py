@@ -27,7 +27,7 @@ from matchwood.compiled import compiled, inlined, lean, prefetch, trailing_zeros
 from matchwood.index.layout import CODE_MASK, INLINE_MASK, INLINE_SHIFT, MAX_SLOTS, REST_MASK
 from matchwood.index.segment import Segment, read_only
 from matchwood.match.cells_split import LEAF, boxes_of, split
-from matchwood.match.kernels import Index
+from matchwood.match.literals import Index
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]

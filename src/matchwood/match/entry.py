@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from matchwood.compiled import inlined, lean
 from matchwood.match.cells import Cells, candidates
-from matchwood.match.kernels import Index, Scratch, expand, match_one
+from matchwood.match.kernels import expand, match_one
+from matchwood.match.literals import Index, Scratch
 from matchwood.views import reader
 
 Ints = NDArray[np.int32]

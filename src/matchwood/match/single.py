@@ -18,7 +18,8 @@ from matchwood.language.tree import Node
 from matchwood.match.cells import FEWEST, NO_CELLS, Taken, candidates, taken_into_cells
 from matchwood.match.encode import coders, encode
 from matchwood.match.entry import SMALL, Groups, Rules, match_large, match_small
-from matchwood.match.kernels import (
+from matchwood.match.kernels import expand, match_one
+from matchwood.match.literals import (
     EPOCHS,
     FALSE_SEEN,
     REQUESTED,
@@ -26,8 +27,6 @@ from matchwood.match.kernels import (
     UNDEFINED_SEEN,
     Index,
     Scratch,
-    expand,
-    match_one,
 )
 from matchwood.match.patterns import PatternIndex
 from matchwood.match.walk import WORD, Walk, walk_one

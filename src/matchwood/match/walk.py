@@ -6,7 +6,6 @@ several times, and jumps between them; here records are read as they lie in memo
 
 from __future__ import annotations
 
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -14,18 +13,13 @@ from numpy.typing import NDArray
 
 from matchwood.compiled import lean
 from matchwood.index.layout import (
-    CODE_MASK,
     INLINE_MASK,
     INLINE_SHIFT,
-    LOW_SHIFT,
     NODE_MASK,
-    OTHER,
     REF_MASK,
     REST_MASK,
-    SLOT_MASK,
-    SLOT_SHIFT,
 )
-from matchwood.match.kernels import TRUE_SEEN, YES, list_word, literal_holds
+from matchwood.match.literals import TRUE_SEEN, YES, literal_holds, word_holds
 
 WORD = 2.5e-9  # seconds that a word of a record takes, about
 
@@ -42,14 +36,14 @@ class Walk(NamedTuple):
         return 0
 
 
-@partial(lean, over=("matchwood.match.kernels",))
+@lean
 def walk_one(ix, wk, sc, slots, codes, list_start, list_codes, hits, truth, epoch):
     """Match one event against a segment without lazy atoms: the groups found are out[:count]."""
     for i in range(len(slots)):
         sc.codes[slots[i]] = codes[i]
     for hit in hits:
         sc.opaque[hit] = epoch * 4 + TRUE_SEEN
-    records, known, first = ix.records, sc.codes, ix.first[0]
+    records, first = ix.records, ix.first[0]
     found = 0
     for i in range(len(wk.literal_group)):
         ref = wk.literal_group[i, 0]
@@ -69,16 +63,7 @@ def walk_one(ix, wk, sc, slots, codes, list_start, list_codes, hits, truth, epoc
         while k < end:
             word = records[k]
             k += 1
-            code = known[(word >> SLOT_SHIFT) & SLOT_MASK]
-            if word >= 0 and code >= 0:
-                true = (word >> LOW_SHIFT) & CODE_MASK <= code <= word & CODE_MASK
-            elif word >= 0:
-                true = list_word(word, ix, -1 - code, list_start, list_codes) == YES
-            elif 0 <= code <= OTHER:
-                true = False
-            else:
-                ref = ix.row_literal[word & REF_MASK]
-                true = literal_holds(ref, ix, sc, list_start, list_codes, epoch) == YES
+            true = word_holds(word, ix, sc, list_start, list_codes, epoch)
             if true == decisive:
                 result = decisive
                 break
