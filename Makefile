@@ -7,7 +7,8 @@ MAKEFLAGS += --no-print-directory
 VENV := .venv
 PYTHON_BIN := $(VENV)/bin/python
 EXTRAS := dev,spark,service,bench
-# Build tools are pinned like the rest, so the package is built with these and not in isolation.
+# Build tools are pinned like the rest, so that packages are built with these and not in isolation.
+# PySpark comes as a source package, which setuptools and wheel build.
 BUILD_TOOLS := hatchling editables setuptools wheel
 JOBS ?= 2
 BENCHES := $(addprefix matchwood.bench.,parser engine scaling strings ranges boxes few updates files service soak spark spark_large)
@@ -23,7 +24,7 @@ SPARK35_STAMP := $(SPARK35)/installed-$(shell cat pyproject.toml constraints*.tx
 export PYSPARK_PYTHON := $(CURDIR)/$(PYTHON_BIN)
 USE_JAVA := JAVA_HOME="$$(scripts/java-home.sh)"; export JAVA_HOME
 # Before the tests of the page.
-USE_CHROMIUM := CHROMIUM="$$(scripts/chromium.sh $(CURDIR)/$(PYTHON_BIN))"; export CHROMIUM
+USE_CHROMIUM := CHROMIUM="$$(scripts/chromium.sh '$(CURDIR)/$(PYTHON_BIN)')"; export CHROMIUM
 
 .PHONY: help
 help: ## list the targets
@@ -46,11 +47,23 @@ test-connect: $(STAMP) ## the tests of Spark, all of them through Spark Connect
 .PHONY: test-spark35
 test-spark35: $(SPARK35_STAMP) ## the tests of Spark on 3.5, which managed platforms still ship
 	@# PySpark 3.5 warns of itself: sockets left open, modules that Python has dropped.
-	@$(USE_JAVA); PYSPARK_PYTHON=$(CURDIR)/$(SPARK35)/bin/python $(SPARK35)/bin/python -m pytest -W ignore tests/spark
+	@$(USE_JAVA); PYSPARK_PYTHON='$(CURDIR)/$(SPARK35)/bin/python' $(SPARK35)/bin/python -m pytest -W ignore tests/spark
 
 .PHONY: quick
 quick: $(STAMP) ## the tests that take under a minute together, without Spark
 	@$(PYTHON_BIN) -m pytest -n $(JOBS) -m "not slow and not spark"
+
+.PHONY: test-clean
+test-clean: ## the demo and the quick tests as on a machine that never saw matchwood
+	@scripts/test-clean.sh
+
+.PHONY: test-lowest
+test-lowest: ## the quick tests with the lowest versions that pyproject.toml allows
+	@scripts/test-bounds.sh lowest '$(EXTRAS)'
+
+.PHONY: test-newest
+test-newest: ## the quick tests with the newest versions that pyproject.toml allows
+	@scripts/test-bounds.sh newest '$(EXTRAS)'
 
 .PHONY: lint
 lint: $(STAMP) ## lint, format and strict types
@@ -87,7 +100,7 @@ constraints: ## renew constraints.txt: the newest versions that install together
 
 .PHONY: clean
 clean: ## remove all that the other targets made
-	@rm -rf $(VENV) $(SPARK35) site dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .schemathesis spark-warehouse metastore_db derby.log
+	@rm -rf $(VENV) $(VENV)-* site dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .schemathesis spark-warehouse metastore_db derby.log
 	@find src tests examples scripts -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 $(STAMP):

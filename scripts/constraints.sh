@@ -17,7 +17,7 @@ python=$scratch/venv/bin/python
 {
     echo "# Every package that matchwood and its tools install, pinned: versions that work together."
     echo "# Made by \`make constraints\` on Python $("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])'); run it again to renew them."
-    "$python" -m pip freeze --exclude-editable | grep '==' | LC_ALL=C sort -f
+    "$python" -m pip freeze --all --exclude-editable | grep '==' | grep -v '^pip==' | LC_ALL=C sort -f
 } >"$scratch/constraints.txt"
 mv "$scratch/constraints.txt" constraints.txt
 echo "constraints.txt: $(grep -c '==' constraints.txt) packages pinned"

@@ -42,6 +42,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="pairs of a rule and an event to compare with `evaluate` (default: 2,000,000)",
     )
     parser.addoption(
+        "--strategy-pairs",
+        type=int,
+        default=20_000_000,
+        help="pairs of a rule and an event to match in every way, each way forced "
+        "(default: 20,000,000)",
+    )
+    parser.addoption(
         "--scan-pairs",
         type=int,
         default=40_000_000,

@@ -10,9 +10,7 @@ import os
 import pickle
 import tempfile
 import warnings
-from collections.abc import Callable, Sequence
-from hashlib import sha256
-from importlib import import_module
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +18,8 @@ import numba
 import numba.extending
 import numpy as np
 from numba.core.caching import FunctionCache
+
+from matchwood.kernel_sources import digest_of
 
 config: Any = numba.config  # its settings are made at run time
 _njit: Any = numba.njit  # whose types leave out `_nrt`
@@ -61,31 +61,17 @@ elif not config.CACHE_DIR:
     config.CACHE_DIR = str(_directory)
 
 
-# What kernels of several files take from elsewhere: constants, and functions that are inlined.
-_SHARED = ("compiled.py", "index/layout.py", "match/literals.py", "match/masks.py")
-
-
-def _shared_stamp() -> str:
-    """Numba looks at a kernel's own file alone: this changes when one of the shared ones does."""
-    here = Path(__file__).parent
-    return sha256(b"".join((here / name).read_bytes() for name in _SHARED)).hexdigest()
-
-
-_stamp = _shared_stamp()
-
-
 class _Cache(FunctionCache):
     """Numba's cache, which treats an unreadable entry as absent.
 
-    Numba finds out by itself that the file of a kernel was changed, but not that another one was
-    whose constants it reads or whose functions it calls: those are part of the key.
+    Numba notices by itself that the file of a kernel has changed, but not that another file has
+    whose constants the kernel reads or whose functions it calls. The key of an entry therefore
+    has a digest over all files that the kernel may come from.
     """
 
-    def __init__(self, function: Any, over: Sequence[str], options: dict[str, bool]) -> None:
+    def __init__(self, function: Any, options: dict[str, bool]) -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]
-        files = [str(import_module(name).__file__) for name in over]
-        stamps = (sha256(Path(file).read_bytes()).hexdigest() for file in files)
-        self._more = (_stamp, *sorted(options.items()), *stamps)
+        self._more = (digest_of(function.__module__), *sorted(options.items()))
 
     def _index_key(self, sig: Any, codegen: Any) -> Any:
         return (*super()._index_key(sig, codegen), *self._more)  # type: ignore[no-untyped-call]
@@ -98,36 +84,33 @@ class _Cache(FunctionCache):
             return None
 
 
-def compiled(function: Callable[..., Any], over: Sequence[str] = ()) -> Any:
-    """Compile a kernel that releases the GIL; keep it on disk where that is possible.
-
-    `over` names the modules of other kernels that it calls.
-    """
-    return _kernel(function, over, {"nogil": True})
+def compiled(function: Callable[..., Any]) -> Any:
+    """Compile a kernel that releases the GIL; keep it on disk where that is possible."""
+    return _kernel(function, {"nogil": True})
 
 
-def lean(function: Callable[..., Any], over: Sequence[str] = (), nogil: bool = True) -> Any:
+def lean(function: Callable[..., Any], nogil: bool = True) -> Any:
     """Compile a kernel that makes no array, as `compiled` does, but without reference counts.
 
     Taking an array out of a named tuple counts up and down, atomically, and where branches follow
     Numba does not see that the counts cancel: a sweep took five times as long.
     """
-    return _kernel(function, over, {"nogil": nogil, "_nrt": False})
+    return _kernel(function, {"nogil": nogil, "_nrt": False})
 
 
-def _kernel(function: Callable[..., Any], over: Sequence[str], options: dict[str, bool]) -> Any:
+def _kernel(function: Callable[..., Any], options: dict[str, bool]) -> Any:
     if config.DISABLE_JIT:
         return np.errstate(over="ignore")(function)  # integers wrap around, as compiled ones do
     kernel = _njit(**options)(function)
     if _directory is not None and hasattr(kernel, "_cache"):
-        kernel._cache = _Cache(function, over, options)
+        kernel._cache = _Cache(function, options)
     return kernel
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """Compile a function into the kernels that call it, of its own file or of a shared one:
-    a call that passes the arrays of an index would cost more than most of these functions do. It
-    makes no array."""
+    """Compile a function into the kernels that call it, whichever file they are in: a call that
+    passes the arrays of an index would cost more than most of these functions do. It makes no
+    array."""
     return _njit(nogil=True, forceinline=True, _nrt=False)(function)
 
 

@@ -8,7 +8,7 @@ more than a short kernel does. A `View` is one array with the addresses and leng
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, get_args, get_type_hints
+from typing import Any
 
 import numba
 import numpy as np
@@ -19,34 +19,72 @@ from matchwood.compiled import config
 Arrays = tuple[NDArray[Any], ...]  # a named tuple of them
 
 
+class Layout:
+    """The arrays of a kind of named tuple: of what type each is, and how many columns it has.
+
+    Most are of the type `dtype` and have one dimension; `others` has the types of the rest by
+    name, and `columns` the number of columns of those that have two dimensions.
+    """
+
+    def __init__(
+        self,
+        kind: type[Any],
+        dtype: type[np.generic],
+        others: Mapping[str, type[np.generic]] | None = None,
+        columns: Mapping[str, int] | None = None,
+    ) -> None:
+        self.kind = kind
+        self.columns = dict(columns or {})
+        self.dtypes = {name: np.dtype(dtype) for name in kind._fields}
+        for name, other in (others or {}).items():
+            self.dtypes[name] = np.dtype(other)
+        unknown = {*self.dtypes, *self.columns} - {*kind._fields}
+        if unknown:
+            raise TypeError(f"{kind.__name__} has no field {', '.join(sorted(unknown))}")
+
+    def check(self, arrays: Any) -> None:
+        """Refuse arrays that a reader of this layout would misread."""
+        if type(arrays) is not self.kind:
+            raise TypeError(f"expected {self.kind.__name__}, found {type(arrays).__name__}")
+        for name, array in zip(self.kind._fields, arrays, strict=True):
+            columns = self.columns.get(name)
+            shape = array.shape[1:]
+            if (
+                array.dtype != self.dtypes[name]
+                or shape != (() if columns is None else (columns,))
+                or not array.flags.c_contiguous
+            ):
+                raise TypeError(
+                    f"{self.kind.__name__}.{name} is a contiguous array of {self.dtypes[name]}"
+                    f" with {columns or 'no'} columns, found {array.dtype} of shape {array.shape}"
+                )
+
+
 class View:
     """What kernels read and write, by address; it keeps the arrays alive."""
 
-    def __init__(self, *tuples: Arrays) -> None:
+    def __init__(self, layouts: Sequence[Layout], *tuples: Arrays) -> None:
         self.tuples: Any = tuples
+        for layout, some in zip(layouts, tuples, strict=True):
+            layout.check(some)
         arrays = [array for some in tuples for array in some]
         found = [(array.__array_interface__["data"][0], len(array)) for array in arrays]
         self.places: Any = self if config.DISABLE_JIT else np.array(found, np.int64).ravel()
 
 
-def reader(
-    kinds: Sequence[type[Any]], number: int, writable: bool, widths: Mapping[str, int] | None = None
-) -> Any:
-    """A function for kernels: the named tuple `kinds[number]` of a view of all these kinds.
-
-    `widths` are the columns of arrays that have two dimensions, by their names.
-    """
+def reader(layouts: Sequence[Layout], number: int, writable: bool) -> Any:
+    """A function for kernels: the named tuple of `layouts[number]`, of a view of all of them."""
     if config.DISABLE_JIT:
         return lambda view: view.tuples[number]
     from numba.core import types
     from numba.np.arrayobj import populate_array
 
-    kind, columns = kinds[number], widths or {}
-    before = sum(len(other._fields) for other in kinds[:number])
-    hints = get_type_hints(kind)
+    layout = layouts[number]
+    kind, columns = layout.kind, layout.columns
+    before = sum(len(other.dtypes) for other in layouts[:number])
     fields: list[Any] = []
     for name in kind._fields:
-        scalar = numba.from_dtype(np.dtype(get_args(get_args(hints[name])[1])[0]))
+        scalar = numba.from_dtype(layout.dtypes[name])
         dimensions = 2 if name in columns else 1
         fields.append(types.Array(scalar, dimensions, "C", readonly=not writable))
     result: Any = types.NamedTuple(fields, kind)  # type: ignore[no-untyped-call]

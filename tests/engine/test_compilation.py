@@ -180,22 +180,29 @@ def test_the_suite_passes_without_the_compiler():
     assert done.returncode == 0, done.stdout[-3000:]
 
 
-def test_a_kernel_is_not_found_again_once_those_it_calls_are_others(tmp_path):
+CALLS = "from pack.below import one\n", "two = lean(lambda x: one(x))\n"
+READS = "from pack import below, constants\n", "two = lean(lambda x: x + below.ADDED)\n"
+
+
+@pytest.mark.parametrize("uses", [CALLS, READS], ids=["calls", "reads"])
+def test_a_kernel_is_not_found_again_once_what_it_uses_has_changed(tmp_path, uses):
     """Numba itself looks only at the file of the kernel that is called."""
-    (tmp_path / "below.py").write_text("from matchwood.compiled import compiled\n")
-    (tmp_path / "above.py").write_text(
-        "from below import one\n"
-        "from matchwood.compiled import lean\n"
-        "def two(x):\n    return one(x)\n"
-        "two = lean(two, over=('below',))\n"
+    package = tmp_path / "pack"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "above.py").write_text(f"from matchwood.compiled import lean\n{''.join(uses)}")
+    (package / "below.py").write_text(
+        "from matchwood.compiled import compiled\nfrom pack.constants import ADDED\n"
+        "@compiled\ndef one(x):\n    return x + ADDED\n"
     )
-    below = "from matchwood.compiled import compiled\n@compiled\ndef one(x):\n    return x + {}\n"
     code = (
-        f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from above import two; print(two(1))"
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+        "from pack.above import two; print(two(1), sum(two.stats.cache_hits.values()))"
     )
-    for added in (1, 2):
-        (tmp_path / "below.py").write_text(below.format(added))
-        assert output(run(code, NUMBA_CACHE_DIR=str(tmp_path / "cache"))) == f"{1 + added}\n"
+    for added, hits in ((1, 0), (1, 1), (2, 0)):
+        (package / "constants.py").write_text(f"ADDED = {added}\n")
+        found = output(run(code, NUMBA_CACHE_DIR=str(tmp_path / "cache")))
+        assert found == f"{1 + added} {hits}\n"
 
 
 @pytest.mark.parametrize("small", [True, False])

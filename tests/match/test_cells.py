@@ -5,7 +5,7 @@ import pytest
 
 from engine.expected import EACH, batches, expected, singles
 from matchwood import Matcher
-from matchwood.match.cells import CELLS, LIKELY, taken_into_cells
+from matchwood.match.cells import CELLS, LIKELY, Taken, taken_into_cells
 from matchwood.match.cells_split import LEAF
 from matchwood.workloads.abe_gen import AbeGen
 from matchwood.workloads.audiences import Audiences
@@ -217,3 +217,35 @@ def test_rows_hold_what_they_say():
     many = last[2] >> 8
     assert len(cells.rows) == 8 * (last[3] + (1 if many == 1 else many + 1))
     assert taken.bytes > cells.bytes > 0
+
+
+def test_tests_of_null_alone():
+    """`is null` of the first attribute of an index is the word 0, which once meant no word."""
+    rules = {"w": "a = 10", "r": "a is null and z is null", "x": "a is null xor z is not null"}
+    matcher = Matcher(rules)
+    assert by_cells(matcher)
+    events = [{"a": 14}, {"a": 10}, {"z": 1}, {"a": 1, "z": 1}, {"a": None}, {"a": [1]}, {}]
+    assert singles(matcher, events) == expected(rules, events)
+    assert batches(matcher, events, EACH) == expected(rules, events)
+
+
+def test_cells_that_were_learnt_to_be_worth_it():
+    """In ordinary use cells are built in the background once events have shown that they pay."""
+    random = np.random.default_rng(1)
+
+    def between(name):
+        low = random.integers(12)
+        return f"{name} between {low} and {low + random.integers(4, 9)}"
+
+    rules = {i: " and ".join(map(between, "abcd")) for i in range(12_000)}
+    matcher = Matcher(rules | {-1: "a is null and z is null", -2: "a is null xor z is not null"})
+    (one,) = segment_matchers(matcher)
+    for _ in range(5_000):
+        event = {name: int(random.integers(22)) for name in "abcd"}
+        found = matcher.match(event)
+        assert -1 not in found
+        assert -2 not in found
+        if isinstance(one.ways.taken, Taken):
+            break
+        one.ways.settled()
+    assert isinstance(one.ways.built or one.ways.taken, Taken)

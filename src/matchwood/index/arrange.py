@@ -22,6 +22,7 @@ from matchwood.index.layout import (
     LOW_SHIFT,
     MAX_SLOTS,
     NEGATED_SHIFT,
+    NOT_INLINE,
     SLOT_SHIFT,
 )
 from matchwood.index.nodes import ALWAYS, Shared
@@ -186,12 +187,13 @@ def _renumbered(start, operands, first, inverse, number):
 
 @compiled
 def _inline(ref, slot, family_low, family_high, iv_start, iv_low, iv_high, opaque, codes):
-    """The word of a literal; below 0 (sign bit) for several intervals, less its row; 0 for none."""
+    """The word of a literal; NOT_INLINE if it has none, and below 0 (the sign bit) if it has
+    several intervals, in which case its row is still to be filled in."""
     atom = ref >> 1
     where = np.int64(slot[atom])
     count = iv_start[atom + 1] - iv_start[atom]
     if opaque[atom] >= 0 or codes[where] > CODE_MASK or where >= MAX_SLOTS:
-        return np.int64(0)
+        return np.int64(NOT_INLINE)
     negated = np.int64(ref & 1)
     several = (np.int64(-1) << 63) | (where << SLOT_SHIFT)
     low, high = np.int64(1), np.int64(0)
@@ -235,7 +237,7 @@ def _records(
             word = _inline(
                 ref, slot, family_low, family_high, iv_start, iv_low, iv_high, opaque, codes
             )
-            if word <= 0:
+            if word < 0:
                 row[ref] = 0
     rows = 0
     for ref in range(first):
@@ -280,7 +282,7 @@ def _records(
                 word = _inline(
                     ref, slot, family_low, family_high, iv_start, iv_low, iv_high, opaque, codes
                 )
-                if word != 0:
+                if word != NOT_INLINE:
                     if word < 0:
                         if row[ref] < 0:
                             row[ref] = next_row
@@ -301,7 +303,7 @@ def _records(
                     _inline(
                         ref, slot, family_low, family_high, iv_start, iv_low, iv_high, opaque, codes
                     )
-                    == 0
+                    == NOT_INLINE
                 )
             ):
                 if ref >= first:

@@ -26,8 +26,10 @@ SLOT_MASK = (1 << 18) - 1
 NODE_MASK = (1 << 31) - 1
 REF_MASK = (1 << 32) - 1
 MAX_SLOTS = 1 << 18  # slots that an inline word can name
+NOT_INLINE = -1  # no inline word: `is null` of slot 0 is the word 0, so that cannot say it
 
 OTHER = 1  # the code of what is there, but of no family
 VALUE_TEST, LAZY = 1, 2  # kinds of atoms that codes alone do not decide
 # Columns of atom_row
-SLOT, FAMILY_LOW, FAMILY_HIGH, IV_START, IV_END, KIND, OPAQUE = range(7)
+ATOM_COLUMNS = 7
+SLOT, FAMILY_LOW, FAMILY_HIGH, IV_START, IV_END, KIND, OPAQUE = range(ATOM_COLUMNS)

@@ -17,7 +17,6 @@ An entry of one cell has no row for it: every `and` may be satisfied there.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -350,7 +349,7 @@ def _leaves(branches, codes, out):
     return count
 
 
-@partial(lean, over=("matchwood.match.cells_split",))
+@lean
 def candidates(cells, slots, given, codes, out):
     """Write the records that an event may satisfy into `out`; how many.
 

@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.compiled import inlined, lean
+from matchwood.index.layout import ATOM_COLUMNS
 from matchwood.match.cells import Cells, candidates
 from matchwood.match.kernels import expand, match_one
 from matchwood.match.literals import Index, Scratch
-from matchwood.views import reader
+from matchwood.views import Layout, reader
 
 Ints = NDArray[np.int32]
 Bytes = NDArray[np.uint8]
@@ -41,12 +42,24 @@ class Rules(NamedTuple):
     candidates: NDArray[np.int32]
 
 
-_KINDS = (Index, Groups, Cells, Scratch, Rules)
-_index = reader(_KINDS, 0, False, {"atom_row": 7})
-_groups = reader(_KINDS, 1, False)
-_cells = reader(_KINDS, 2, False)
-_scratch = reader(_KINDS, 3, True)
-_rules = reader(_KINDS, 4, True)
+# What a view holds for one event, in this order.
+LAYOUTS = (
+    Layout(Index, np.int32, {"records": np.int64, "first": np.int64}, {"atom_row": ATOM_COLUMNS}),
+    Layout(Groups, np.int32),
+    Layout(Cells, np.int32, {"rows": np.uint64}),
+    Layout(
+        Scratch,
+        np.int32,
+        dict.fromkeys(("state", "seen", "opaque"), np.uint8)
+        | dict.fromkeys(("frames", "counts"), np.int64),
+    ),
+    Layout(Rules, np.int32),
+)
+_index = reader(LAYOUTS, 0, writable=False)
+_groups = reader(LAYOUTS, 1, writable=False)
+_cells = reader(LAYOUTS, 2, writable=False)
+_scratch = reader(LAYOUTS, 3, writable=True)
+_rules = reader(LAYOUTS, 4, writable=True)
 
 
 @inlined
@@ -70,11 +83,5 @@ def match_event(places, slots, codes, list_start, list_codes, hits, keep, epoch)
     return _match(places, slots, codes, list_start, list_codes, hits, keep, epoch)
 
 
-_OVER = (
-    "matchwood.match.kernels",
-    "matchwood.match.cells",
-    "matchwood.match.cells_split",
-    "matchwood.views",
-)
-match_small = lean(match_event, over=_OVER, nogil=False)
-match_large = lean(match_event, over=_OVER)
+match_small = lean(match_event, nogil=False)
+match_large = lean(match_event)

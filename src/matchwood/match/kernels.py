@@ -332,13 +332,22 @@ def _stab_lists(ix, sc, slots, list_start, list_codes, epoch, top):
 
 @lean
 def _woken(ix, sc, list_start, list_codes, waiting, epoch):
-    """Keep those of some records whose access operands, all inline, are true; how many."""
+    """Keep those of some records whose access operands, all of them literals, are true; how many.
+
+    What is kept is checked without its access operand, so this has to ask just that one.
+    """
     left = 0
     for i in range(len(waiting)):
         if i + _AHEAD < len(waiting):
             prefetch(ix.records, waiting[i + _AHEAD])
         word = ix.records[waiting[i] + 1]
-        if word_holds(word, ix, sc, list_start, list_codes, epoch):
+        if (ix.records[waiting[i]] >> ACCESS_SHIFT) & 1:
+            true = word_holds(word, ix, sc, list_start, list_codes, epoch)
+        else:
+            inline = (ix.records[waiting[i]] >> INLINE_SHIFT) & INLINE_MASK
+            ref = ix.records[waiting[i] + 1 + inline] & REF_MASK
+            true = literal_holds(ref, ix, sc, list_start, list_codes, epoch) == YES
+        if true:
             waiting[left] = waiting[i]
             left += 1
     sc.counts[2] += len(waiting) - left

@@ -17,7 +17,7 @@ from matchwood.language.events import Event
 from matchwood.language.tree import Node
 from matchwood.match.cells import FEWEST, NO_CELLS, Taken, candidates, taken_into_cells
 from matchwood.match.encode import coders, encode
-from matchwood.match.entry import SMALL, Groups, Rules, match_large, match_small
+from matchwood.match.entry import LAYOUTS, SMALL, Groups, Rules, match_large, match_small
 from matchwood.match.kernels import expand, match_one
 from matchwood.match.literals import (
     EPOCHS,
@@ -62,7 +62,7 @@ class _Working:
         self.rules = np.empty(segment.rules, np.int32)
         self._groups = Groups(segment.tree.group_start, segment.tree.always)
         written = Rules(self.rules, np.empty(0, np.int32))
-        self.view = View(index, self._groups, NO_CELLS, self.scratch, written)
+        self.view = View(LAYOUTS, index, self._groups, NO_CELLS, self.scratch, written)
         self.epoch = 0
         self.truth = np.empty(0, np.uint8)  # of each used node, where all are walked over
         self.taken: Taken | None = None
@@ -75,7 +75,9 @@ class _Working:
         if self.taken is not taken:
             self.taken = taken
             written = Rules(self.rules, np.empty(taken.cells.room, np.int32))
-            self.cells_view = View(taken.index, self._groups, taken.cells, self.scratch, written)
+            self.cells_view = View(
+                LAYOUTS, taken.index, self._groups, taken.cells, self.scratch, written
+            )
         return self.cells_view
 
     def next_epoch(self) -> int:

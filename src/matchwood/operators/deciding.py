@@ -35,7 +35,7 @@ from matchwood.operators.order import (
 from matchwood.operators.registry import Failure, Operator, Operators
 from matchwood.operators.report import MAX_RULES, Report
 from matchwood.operators.residue import calls_of
-from matchwood.operators.stepping import DONE, JOINS, step
+from matchwood.operators.stepping import DONE, JOINS, LAYOUTS, step
 from matchwood.views import View
 
 Ints = NDArray[np.int32]
@@ -133,7 +133,7 @@ class _Problem:
             self.state, self._view = self._free.pop()
         except IndexError:
             self.state = new_state(self.clauses, chances, costs)
-            self._view = View(self.clauses, self.state)
+            self._view = View(LAYOUTS, self.clauses, self.state)
         else:
             self.state.chance[:], self.state.cost[:] = chances, costs
             begin(self.clauses, self.state)

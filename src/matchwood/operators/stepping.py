@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from matchwood.compiled import lean
 from matchwood.operators.order import Clauses, State, advance, choose
-from matchwood.views import reader
+from matchwood.views import Layout, reader
 
 DONE, JOINS = -1, -2  # in place of a call: nothing is open; joins of clauses are to be concluded
 
-_KINDS = (Clauses, State)
-_clauses = reader(_KINDS, 0, False)
-_state = reader(_KINDS, 1, True)
+LAYOUTS = (
+    Layout(Clauses, np.int32, {"clause_joins": np.uint8}),
+    Layout(
+        State,
+        np.int32,
+        dict.fromkeys(("chance", "cost", "worth", "key"), np.float64)
+        | dict.fromkeys(("live", "decided", "known", "holds"), np.uint8)
+        | {"counts": np.int64},
+    ),
+)
+_clauses = reader(LAYOUTS, 0, writable=False)
+_state = reader(LAYOUTS, 1, writable=True)
 
 
 def _step(places: Any, call: int) -> int:
@@ -27,4 +38,4 @@ def _step(places: Any, call: int) -> int:
 
 
 # It is over in microseconds: who lets others run for that may have to wait for them afterwards.
-step = lean(_step, over=("matchwood.operators.order", "matchwood.views"), nogil=False)
+step = lean(_step, nogil=False)

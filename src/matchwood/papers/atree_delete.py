@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 from matchwood.compiled import compiled, lean
@@ -40,12 +38,8 @@ from matchwood.papers.atree_nodes import (
     wakes,
 )  # fmt: skip
 
-_OVER = ("matchwood.papers.atree_nodes",)
-_kernel = partial(compiled, over=_OVER)
-_lean = partial(lean, over=_OVER)
 
-
-@_kernel
+@compiled
 def delete(tree, pool, node):
     """Algorithm 5: one use less; without any a node goes, and its child expressions likewise."""
     rows, state = tree.rows, tree.state
@@ -78,7 +72,7 @@ def delete(tree, pool, node):
     return pool
 
 
-@_kernel
+@compiled
 def _remove(tree, pool, node):
     """Parents that self-adjustment gave the node take its children; the children lose it."""
     rows, state = tree.rows, tree.state
@@ -120,7 +114,7 @@ def _remove(tree, pool, node):
     return pool
 
 
-@_lean
+@lean
 def _forget(tree, node):
     """Take a node out of the expression-to-node table."""
     rows = tree.rows
@@ -134,7 +128,7 @@ def _forget(tree, node):
     rows[other, NEXT] = rows[node, NEXT]
 
 
-@_lean
+@lean
 def rehash(tree):
     """Chains anew, in a table that was made larger."""
     for node in range(tree.state[TOP]):
@@ -145,7 +139,7 @@ def rehash(tree):
             tree.table[bucket] = node
 
 
-@_kernel
+@compiled
 def remove_rule(tree, pool, rule):
     """Take a rule from its node, and the node away if nothing else uses it."""
     node = tree.root[rule]

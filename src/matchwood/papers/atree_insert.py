@@ -8,7 +8,6 @@ reorganise them (Algorithm 2); from the leaves up, make nodes and adjust the tre
 
 from __future__ import annotations
 
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -62,10 +61,6 @@ from matchwood.papers.atree_nodes import (
     walk_base,
 )  # fmt: skip
 
-_OVER = ("matchwood.papers.atree_nodes", "matchwood.papers.atree_delete")
-_kernel = partial(compiled, over=_OVER)
-_lean = partial(lean, over=_OVER)
-
 
 class Scratch(NamedTuple):
     """Of one insertion: by word of the rule, and for walks."""
@@ -89,7 +84,7 @@ def scratch(words: int) -> Scratch:
     return Scratch(ids, ints[0], ints[1], wanted, *ints[2:])
 
 
-@_kernel
+@compiled
 def insert_all(tree, pool, words, start, numbers, first, space):
     """Insert rules from `first` on; the first that there was no room for, and the pool."""
     state = tree.state
@@ -114,7 +109,7 @@ def insert_all(tree, pool, words, start, numbers, first, space):
     return len(numbers), pool
 
 
-@_kernel
+@compiled
 def insert(tree, pool, words, space):
     """Algorithm 4: the node of an expression, used once more."""
     rows, state = tree.rows, tree.state
@@ -146,7 +141,7 @@ def insert(tree, pool, words, space):
     return space.node[0], pool
 
 
-@_lean
+@lean
 def _look_up(tree, pool, words, space):
     """generateID of every expression in a rule, and the node that it has already, or -1."""
     for at in range(len(words) - 1, -1, -1):
@@ -176,7 +171,7 @@ def _look_up(tree, pool, words, space):
             )
 
 
-@_lean
+@lean
 def _sort(nodes, count):
     for i in range(1, count):
         node = nodes[i]
@@ -187,7 +182,7 @@ def _sort(nodes, count):
         nodes[j + 1] = node
 
 
-@_lean
+@lean
 def _reorganize(tree, pool, at, op, count, space, top):
     """Algorithm 2: cover operands by nodes of the same operator that are there, greedily.
 
@@ -221,7 +216,7 @@ def _reorganize(tree, pool, at, op, count, space, top):
     return top
 
 
-@_lean
+@lean
 def _best_cover(tree, pool, op, count, known, covered, space):
     """The node within the expression that has most operands that are not covered, or -1."""
     rows = tree.rows
@@ -248,7 +243,7 @@ def _best_cover(tree, pool, op, count, known, covered, space):
     return best
 
 
-@_lean
+@lean
 def _new_node(tree, op, node_id):
     """A row for a node, without lists."""
     rows, state = tree.rows, tree.state
@@ -273,7 +268,7 @@ def _new_node(tree, op, node_id):
     return node
 
 
-@_lean
+@lean
 def _leaf(tree, literal):
     """The l-node of a predicate, used once more."""
     node = np.int64(tree.leaf_of[literal])
@@ -288,7 +283,7 @@ def _leaf(tree, literal):
     return node
 
 
-@_kernel
+@compiled
 def _inner(tree, pool, words, at, space):
     """The node of an expression whose wanted operands have theirs: lines 7 to 14 of Algorithm 4."""
     rows, state, kids = tree.rows, tree.state, space.kids
@@ -330,7 +325,7 @@ def _inner(tree, pool, words, at, space):
     return node, pool
 
 
-@_kernel
+@compiled
 def _adopt(tree, pool, node, kids, count, space):
     """Give a new node its child expressions, which are its children."""
     rows, state = tree.rows, tree.state
@@ -362,7 +357,7 @@ def _adopt(tree, pool, node, kids, count, space):
     return pool
 
 
-@_kernel
+@compiled
 def _self_adjust(tree, pool, new, space):
     """Algorithm 3: nodes of the same operator whose expression holds the new one use it."""
     rows, state = tree.rows, tree.state
@@ -387,7 +382,7 @@ def _self_adjust(tree, pool, new, space):
     return pool
 
 
-@_kernel
+@compiled
 def _update(tree, pool, parent, new, base):
     """The new node takes the place of those children of a node that it covers."""
     rows, state = tree.rows, tree.state

@@ -8,8 +8,6 @@ well, and undefined never. There a node counts its operands, true and false.
 
 from __future__ import annotations
 
-from functools import partial
-
 from matchwood.compiled import inlined, lean
 from matchwood.index.program import AND, NOT, OR, XOR
 from matchwood.papers.atree_nodes import (
@@ -24,7 +22,6 @@ from matchwood.papers.atree_nodes import (
     RULE,
 )  # fmt: skip
 
-_kernel = partial(lean, over=("matchwood.papers.atree_nodes",))
 _UNDEFINED, _FALSE, _TRUE = 0, 1, 2
 
 
@@ -61,7 +58,7 @@ def _wake(rows, pool, node, waiting, signature, queue, tail):
             tail[level] += 1
 
 
-@_kernel
+@lean
 def on_demand(
     rows, pool, leaf_of, levels, after, state, true, signature, event, queue, queue_at, tail, out
 ):
@@ -126,7 +123,7 @@ def _evaluate(rows, node, trues, falses):
     return _TRUE if (trues[node] & 1) == (op == XOR) else _FALSE
 
 
-@_kernel
+@lean
 def propagate(
     rows, pool, leaf_of, levels, after, state, true, suppress, trues, falses, queue, queue_at, tail,
     out,

@@ -14,8 +14,6 @@ The best attribute here is the one with the most boxes. Nodes stay when they hav
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 from matchwood.compiled import compiled, inlined, lean
@@ -273,7 +271,7 @@ def _delete(tree, following, node_of, box):
         node = above
 
 
-@partial(lean, over=("matchwood.papers.rows",))
+@lean
 def _match(codes, tree, following, at, size, cells, todo, out):
     """The boxes that an event is in, out[:first of what is returned]; also nodes, and boxes that
     were asked."""

@@ -12,8 +12,6 @@ have, and not for many that few have.
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 from matchwood.compiled import compiled, lean, trailing_zeros
@@ -114,7 +112,7 @@ def _free(maps, boxes, axes):
                 maps[a, cell, box >> 6] |= bit
 
 
-@partial(lean, over=("matchwood.papers.rows",))
+@lean
 def _match(codes, maps, block, at, size, rows, out):
     """The boxes that an event is in, out[:first of what is returned]; also how many were asked."""
     cells = maps.shape[1] - 1

@@ -14,7 +14,6 @@ set of bits while boxes are excluded, then a list.
 
 from __future__ import annotations
 
-from functools import partial
 from time import perf_counter
 from typing import Literal
 
@@ -215,7 +214,7 @@ def _cost(rate, exclusive):
     return cost
 
 
-@partial(lean, over=("matchwood.papers.slots",))
+@lean
 def _pipeline(
     codes, order, exclusive, at, size, keys, items, low, high, live, alive, out, slots, ordered
 ):

@@ -8,8 +8,6 @@ it has (`eqsubmatch`). A rule is in one cluster; one without equalities in none.
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 from matchwood.compiled import lean
@@ -65,7 +63,7 @@ class EqualityClusters:
         return int(found)
 
 
-@partial(lean, over=("matchwood.papers.tuples", "matchwood.papers.postings"))
+@lean
 def _eqsubmatch(schemas, schema_start, axes, codes, table, start, pool, lists, entries, items, out):
     """Rules, and combinations that were looked up."""
     found = 0

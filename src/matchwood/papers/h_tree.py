@@ -12,8 +12,6 @@ A box that leaves an indexed attribute free is in a cell for those, where every 
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 from matchwood.compiled import compiled, lean
@@ -161,7 +159,7 @@ def _reached(codes, chosen, cells, parts):
     return first, last
 
 
-@partial(lean, over=("matchwood.papers.rows",))
+@lean
 def _match(codes, first, last, cells, at, size, items, row_at, row_size, rows, seen, out):
     """The boxes that an event is in, out[:first of what is returned]; also how often one was
     asked. `seen` is left at zero."""

@@ -14,8 +14,6 @@ grown deeper than twice what it needs is built anew.
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 from matchwood.compiled import compiled, lean
@@ -214,7 +212,7 @@ def _mark_all(nodes, roots, rows):
     return keys[:top].copy(), places[:top].copy()
 
 
-@partial(lean, over=("matchwood.papers.postings", "matchwood.papers.subscriptions"))
+@lean
 def _match(nodes, roots, lists, entries, codes, at, size, rows, out):
     """Rules that are true: out[:first of what is returned]; also nodes, candidates, predicates."""
     partly = 0

@@ -10,8 +10,6 @@ one.
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 from matchwood.compiled import lean
@@ -80,7 +78,7 @@ class Neon(Subscriptions):
         return tables + self._needed.nbytes + self._hits.nbytes + 8
 
 
-@partial(lean, over=("matchwood.papers.postings", "matchwood.papers.predicate_clusters"))
+@lean
 def _match(lists, entries, lines, codes, needed, hits, out):
     """Rules that are true: out[:first of what is returned]; also predicates evaluated, and true.
 

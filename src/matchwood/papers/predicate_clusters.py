@@ -10,8 +10,6 @@ All clusters are one sorted array of keys: axis, operator, value.
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -122,7 +120,7 @@ def _satisfied(keys, numbers, codes, out):
     return top
 
 
-@partial(lean, over=("matchwood.papers.postings",))
+@lean
 def _count(satisfied, lists, entries, hits):
     """Step 2, lines 8 to 12."""
     visited = 0

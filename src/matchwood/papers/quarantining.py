@@ -8,8 +8,6 @@ numbers of their own, *seats*, so that counts are few.
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 from matchwood.compiled import lean
@@ -83,7 +81,7 @@ class Quarantining(Subscriptions):
         return self._equalities.bytes + self._clusters.bytes + seats + self.rows_bytes
 
 
-@partial(lean, over=("matchwood.papers.subscriptions",))
+@lean
 def _match(out, partly, at, size, rows, codes):
     """Lines 4 to 8: of out[:partly], those whose bounds are true; also bounds tested."""
     found = 0

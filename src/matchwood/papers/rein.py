@@ -8,8 +8,6 @@ has matched, which a walk over all bits tells.
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 from matchwood.compiled import lean, trailing_zeros
@@ -67,7 +65,7 @@ class Rein(Boxed):
         return self._slots.bytes
 
 
-@partial(lean, over=("matchwood.papers.slots",))
+@lean
 def _match(codes, at, size, keys, items, live, alive, out, slots):
     """The boxes that are left, out[:first of what is returned]; also the ends that were met."""
     for i in range(len(live)):

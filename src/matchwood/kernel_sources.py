@@ -1,0 +1,82 @@
+"""Which files a kernel may come from, and one digest over all of them.
+
+A kernel is compiled from its own file, from the functions that it calls, and from the constants
+that it reads, wherever they are defined. All of these reach it through imports, so the files are
+found by following the imports of its module inside its own package: no list is kept by hand.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+
+_FROM = re.compile(rb"^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n]*)", re.MULTILINE)
+_IMPORT = re.compile(rb"^[ \t]*import[ \t]+([^\n]*)", re.MULTILINE)
+_NAME = re.compile(rb"[\w.]+")
+
+
+def digest_of(module: str) -> str:
+    """The digest of a module's source, and of every file of its package that it imports.
+
+    >>> digest_of("matchwood.index.layout") == digest_of("matchwood.index.layout")
+    True
+    >>> digest_of("matchwood.index.layout") == digest_of("matchwood.match.literals")
+    False
+    """
+    found = {module}
+    open_ = [module]
+    while open_:
+        for imported in _imports(open_.pop()):
+            if imported not in found:
+                found.add(imported)
+                open_.append(imported)
+    lines = (f"{name} {_source_digest(name)}\n" for name in sorted(found))
+    return sha256("".join(lines).encode()).hexdigest()
+
+
+@cache
+def _imports(module: str) -> frozenset[str]:
+    """The modules of the same package that a module imports anywhere in its text.
+
+    A name that is imported from a package may be one of its modules: both are taken, if they exist.
+    """
+    package = module.partition(".")[0]
+    source = _source(module)
+    names: set[str] = set()
+    for origin, imported in _FROM.findall(source):
+        names.add(origin.decode())
+        names |= {f"{origin.decode()}.{name.decode()}" for name in _NAME.findall(imported)}
+    for imported in _IMPORT.findall(source):
+        names |= {name.decode() for name in _NAME.findall(imported)}
+    mine = (name for name in names if name.partition(".")[0] == package and name != module)
+    return frozenset(name for name in mine if _file(name) is not None)
+
+
+@cache
+def _source_digest(module: str) -> str:
+    return sha256(_source(module)).hexdigest()
+
+
+def _source(module: str) -> bytes:
+    file = _file(module)
+    return b"" if file is None else file.read_bytes()
+
+
+@cache
+def _file(module: str) -> Path | None:
+    """The file of a module, which need not be imported yet; None where there is none."""
+    package, *below = module.split(".")
+    loaded = sys.modules.get(package)
+    opening = getattr(loaded, "__file__", None)
+    if opening is None:
+        return None
+    if not below:
+        return Path(opening)
+    path = Path(opening).parent.joinpath(*below)
+    for file in (path.with_suffix(".py"), path / "__init__.py"):
+        if file.is_file():
+            return file
+    return None

@@ -1,0 +1,127 @@
+"""Every way to match, forced, says of the same random rules and events what `evaluate` says."""
+
+import pickle
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from match.forced import ways_to_match
+from match.random_matrix import Matrix
+from matchwood import Matcher
+from matchwood.match.cells import FEWEST
+from matchwood.match.cells_split import LEAF
+from matchwood.match.entry import SMALL
+from matchwood.match.masks import EVENTS
+
+
+@dataclass(frozen=True)
+class Size:
+    rules: int
+    predicates: int
+    events: int
+    lazy: bool = False
+
+
+# On both sides of what a leaf of cells holds, of the nodes that make cells worth a try, of the
+# nodes up to which an index is small, and of the events of a mask.
+SIZES = {
+    "few": Size(12, 12, EVENTS + 1),
+    "a mask": Size(90, 60, EVENTS),
+    "below a leaf": Size(LEAF // 2, 120, 500),
+    "several leaves": Size(3 * LEAF, 300, 700),
+    "lazy": Size(700, 250, 300, lazy=True),
+    "worth cells": Size(FEWEST + 900, 700, 500),
+    "large": Size(SMALL + 4_000, 1_500, 700),
+}
+PAIRS = sum(size.rules * size.events for size in SIZES.values())
+
+
+def built(matrix, folder):
+    return Matcher(matrix.rules)
+
+
+def merged(matrix, folder):
+    """Rules that came in several steps, one by one at the end, and were merged."""
+    matcher = Matcher()
+    items = list(matrix.rules.items())
+    for low in range(0, len(items), max(1, len(items) // 3)):
+        matcher.update(dict(items[low : low + max(1, len(items) // 3)]))
+    for rule_id, rule in items[:20]:
+        matcher[rule_id] = rule
+    matcher.compact()
+    return matcher
+
+
+def loaded(matrix, folder):
+    path = folder / "rules.mw"
+    Matcher(matrix.rules).save(path)
+    return Matcher.load(path)
+
+
+def in_parts(matrix, folder):
+    """Several parts, with rules that are gone, and some that are in no part yet."""
+    matcher = pickle.loads(pickle.dumps(Matcher(matrix.rules)))
+    items = list(matrix.rules.items())
+    matcher.update(dict(items[: len(items) // 4]))
+    for rule_id, rule in items[:5]:
+        matcher[rule_id] = rule
+    matcher.remove(range(0, len(items), 7))
+    return matcher
+
+
+STATES = {"built": built, "merged": merged, "loaded": loaded, "in parts": in_parts}
+
+
+@pytest.fixture(scope="module")
+def matrices():
+    return {}
+
+
+def matrix_of(matrices, name, seed):
+    if (name, seed) not in matrices:
+        matrices.clear()  # one at a time: the largest take some hundred megabytes
+        size = SIZES[name]
+        matrix = Matrix(seed, size.rules, size.predicates, size.events, size.lazy)
+        matrix.check_sample(2_000, seed)
+        matrices[name, seed] = matrix
+    return matrices[name, seed]
+
+
+@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.slow] * (n == "large")) for n in SIZES]
+)
+def test_every_way(name, state, matrices, tmp_path, request):
+    """`--strategy-pairs` says how many pairs of a rule and an event are compared, each way."""
+    rounds = -(-request.config.getoption("--strategy-pairs") // PAIRS)
+    for seed in range(rounds):
+        matrix = matrix_of(matrices, name, seed)
+        matcher = STATES[state](matrix, tmp_path)
+        matcher.join()
+        alive = np.array([rule_id in matcher for rule_id in matrix.rules])
+        for way, match in ways_to_match(matcher):
+            found = match(matcher, matrix.events, len(matrix.rules))
+            assert not (wrong := matrix.differences(found, alive)), f"{way}, seed {seed}: {wrong}"
+
+
+def test_the_sizes_have_enough_pairs():
+    assert PAIRS >= 20_000_000
+
+
+def test_every_way_is_forced():
+    """A way that is not taken would be tested by nothing."""
+    matrix = Matrix(1, 300, 60, 10)
+    matcher = Matcher(matrix.rules)
+    assert [name for name, _ in ways_to_match(matcher)] == [
+        f"{how}, {name}"
+        for name in (
+            "push, a small index",
+            "push, a large index",
+            "cells of all literals",
+            "cells of likely literals",
+            "walk",
+            "learning",
+        )
+        for how in ("one event", "batch one by one")
+    ] + ["sweep"]
