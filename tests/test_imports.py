@@ -13,13 +13,14 @@ import matchwood
 
 PACKAGE = Path(matchwood.__file__).parent
 
-FOUNDATION = "language schema normalise compiled views operators index match engine"
+FOUNDATION = "language schema normalise kernel_sources compiled views operators index match engine"
 # What each package, or module beside the packages, may import: itself, and these.
 MAY_IMPORT = {
     "language": "",
     "schema": "language",
     "normalise": "language schema",
-    "compiled": "",
+    "kernel_sources": "",
+    "compiled": "kernel_sources",
     "views": "compiled",
     "operators": "language schema normalise compiled views",
     "index": "language schema normalise operators compiled",
