@@ -23,7 +23,7 @@ from matchwood.language.tree import Node
 from matchwood.language.values import is_text
 from matchwood.match import stored
 from matchwood.match.finding import find
-from matchwood.match.given import details_of, priority_of, tag_set, text_of
+from matchwood.match.given import count_of, details_of, priority_of, tag_set, text_of
 from matchwood.match.parts import (
     EMPTY,
     Columns,
@@ -276,7 +276,9 @@ class Matcher(Store, MutableMapping[Any, Any]):
         if self.enforced is not None:
             seen = self.enforced.admit_event(event)
         wanted = None if tags is None else tag_set(tags)
-        return find(self._snapshot, seen, wanted, self.decider)
+        found = find(self._snapshot, seen, wanted, self.decider)
+        self._hurry()
+        return found
 
     def match_batch(
         self,
@@ -296,7 +298,10 @@ class Matcher(Store, MutableMapping[Any, Any]):
 
         if self.enforced is not None:
             events = admitted(events, key, self.enforced.admit_event)
-        return match_table(self._snapshot, events, key, tags, limit, threads, self.decider)
+        snapshot = self._settled(count_of(events))
+        found = match_table(snapshot, events, key, tags, limit, threads, self.decider)
+        self._hurry()
+        return found
 
     def match_batches(
         self,
@@ -312,7 +317,8 @@ class Matcher(Store, MutableMapping[Any, Any]):
 
         if self.enforced is not None:
             events = admitted(events, key, self.enforced.admit_event)
-        return match_slices(self._snapshot, events, key, tags, limit, threads, self.decider)
+        snapshot = self._settled(count_of(events))
+        return match_slices(snapshot, events, key, tags, limit, threads, self.decider)
 
     # Answers about rules
 

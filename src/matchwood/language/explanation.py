@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
+from itertools import islice
 from typing import NamedTuple
 
 from matchwood.language.bindings import Ask, Truth
@@ -65,10 +66,23 @@ def _shown(value: object) -> str:
     if value is _MISSING:
         return "missing"
     try:
-        text = "null" if value is None else repr(value)
+        text = "null" if value is None else repr(_start(value))
     except (ValueError, RecursionError):  # Python spells no integer of over 4,300 digits
         text = f"a value of type {type(value).__name__}"
     return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+
+
+def _start(value: object) -> object:
+    """As much of a value as is shown: a rule may name a long list in each of its predicates."""
+    if type(value) is str:
+        return value[:_SHOWN]
+    if type(value) is list:
+        return [_start(item) for item in value[:_SHOWN]]
+    if type(value) is tuple:
+        return tuple(_start(item) for item in value[:_SHOWN])
+    if type(value) is dict:
+        return {name: _start(value[name]) for name in islice(value, _SHOWN)}
+    return value
 
 
 class _Missing:
