@@ -61,7 +61,8 @@ def evaluate(
     """Whether a rule is true of an event: True, False, or None for undefined.
 
     `operators` are the functions that calls name, called with the values of their arguments
-    (see `asking`); `schema` holds the hierarchies of `isa`. A rule whose variables stand where
+    (see `asking`); `schema` holds the hierarchies of `isa`, and a rule that compares what has an
+    order of its own in it is a RuleError. A rule whose variables stand where
     they may not is a RuleError (see `variables`).
 
     >>> from matchwood.language import parse
@@ -70,7 +71,15 @@ def evaluate(
     [True, False, None]
     """
     seen = event if isinstance(event, Event) else Event(event)
+    refuse_orders(tree, schema)
     return fold(joined(tree), truth_of(seen, asking(seen, operators or {}), schema))
+
+
+def refuse_orders(tree: Node, schema: Hierarchies | None, text: str | None = None) -> None:
+    """A RuleError where a rule compares by code point what a schema puts in another order."""
+    refuse = getattr(schema, "refuse_orders", None)  # whoever answers `isa` alone states none
+    if refuse is not None:
+        refuse(tree, text)
 
 
 def bindings(

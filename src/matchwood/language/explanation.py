@@ -8,7 +8,14 @@ from itertools import islice
 from typing import NamedTuple
 
 from matchwood.language.bindings import Ask, Truth
-from matchwood.language.evaluation import Hierarchies, Operator, asking, bindings, truth_of
+from matchwood.language.evaluation import (
+    Hierarchies,
+    Operator,
+    asking,
+    bindings,
+    refuse_orders,
+    truth_of,
+)
 from matchwood.language.events import Event
 from matchwood.language.printing import outline, to_text
 from matchwood.language.tree import Node, Not, fold
@@ -114,6 +121,7 @@ def explain(
     >>> print(explain(parse("mob(image, ?n) and ?n > 50"), {"image": "a.png"}, operators=mob))
     true       mob(image, ?n) and ?n > 50  image: 'a.png', ?n: 64
     """
+    refuse_orders(tree, schema)
     tree = joined(tree)
     seen = event if isinstance(event, Event) else Event(event)
     ask = asking(seen, operators or {})

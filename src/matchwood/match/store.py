@@ -29,6 +29,7 @@ from matchwood.match.parts import (
     Pending,
     Snapshot,
     check_calls,
+    check_orders,
 )
 from matchwood.operators.deciding import Decider
 from matchwood.operators.places import available
@@ -96,7 +97,7 @@ class Store:
         return part.details[ordinal]
 
     def use_schema(self, schema: Hierarchies | None) -> None:
-        """Answer `isa` by another schema; a RuleError, and no change, where a rule forbids it."""
+        """Answer by another schema; a RuleError, and no change, where a rule forbids it."""
         try:
             self._check_asked(schema)
         except RuleError:
@@ -113,6 +114,8 @@ class Store:
         asked = [node for part in snapshot.parts for node in part.segment.opaque]
         for node in (*asked, *(pending.tree for pending in snapshot.pending)):
             check_calls(node, self.operators, schema)
+        for part in snapshot.parts:
+            check_orders(part, schema)
 
     def _context(self) -> Context:
         return self.operators, self.schema
