@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 # RE2 expands `x{1000}` before it refuses what is too large: gigabytes for a pattern of 1 MiB.
 MAX_PATTERN = 32_768
+MAX_STEPS = 40_000  # of RE2's program for an expression, or a little more
+PROGRAM_MEMORY = 16 * MAX_STEPS  # bytes with which RE2 refuses longer ones
+SEARCH_MEMORY = 8 << 20  # RE2's default
 
 
 @lru_cache(maxsize=4096)
@@ -93,21 +96,54 @@ def _covers(value: str, pieces: Sequence[str]) -> bool:
     return True
 
 
+def program_size(pattern: str) -> int:
+    """The steps of RE2's program for an expression; a RuleError for what RE2 refuses."""
+    size, refusal = _compiled(pattern)
+    if refusal:
+        raise RuleError(refusal)
+    return size
+
+
 @lru_cache(maxsize=4096)
-def regular_expression(pattern: str) -> Any:
-    """The compiled RE2 expression; a RuleError for what RE2 refuses."""
+def _compiled(pattern: str) -> tuple[int, str]:
+    """The steps, and why RE2 refuses the expression, '' where it does not.
+
+    The memory for it is small, so that no expression takes more than milliseconds to compile:
+    RE2 writes repetitions out, and `\\pL` alone is over a thousand steps.
+    """
     import re2
 
     if len(pattern) > MAX_PATTERN:
-        raise RuleError(f"the pattern of 'rlike' has at most {MAX_PATTERN:,} characters")
-    options = re2.Options()
-    options.log_errors = False
+        return 0, f"the pattern of 'rlike' has at most {MAX_PATTERN:,} characters"
     try:
-        return re2.compile(pattern, options)
+        return int(re2.compile(pattern, search_options(PROGRAM_MEMORY)).programsize), ""
     except re2.error as error:
         reason = error.args[0] if error.args else "?"
         shown = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
-        raise RuleError(f"RE2 refuses the pattern of 'rlike': {shown}") from None
+        if "too large" in shown:
+            shown += (
+                f": over {MAX_STEPS:,} steps, repetitions and classes of characters written out"
+            )
+        return 0, f"RE2 refuses the pattern of 'rlike': {shown}"
+
+
+@lru_cache(maxsize=512)
+def regular_expression(pattern: str) -> Any:
+    """The compiled RE2 expression, with memory to be quick; a RuleError for what RE2 refuses."""
+    import re2
+
+    program_size(pattern)
+    return re2.compile(pattern, search_options())
+
+
+def search_options(memory: int = SEARCH_MEMORY) -> Any:
+    """How RE2 is to compile an expression, and how much memory it may take."""
+    import re2
+
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = memory
+    return options
 
 
 def rlike(value: str, pattern: str) -> bool:
