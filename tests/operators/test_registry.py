@@ -207,7 +207,7 @@ NO_ANSWERS = [
 ]
 
 
-@pytest.mark.parametrize("answer", NO_ANSWERS, ids=repr)
+@pytest.mark.parametrize("answer", NO_ANSWERS, ids=range(len(NO_ANSWERS)))
 def test_what_is_no_answer_is_a_failed_call_and_never_true(answer):
     @operator("odd")
     def odd(event, value):
@@ -222,7 +222,7 @@ def test_what_is_no_answer_is_a_failed_call_and_never_true(answer):
     assert "it answers with True, False or None" in str(matcher.operator_report())
 
 
-@pytest.mark.parametrize("answer", NO_ANSWERS, ids=repr)
+@pytest.mark.parametrize("answer", NO_ANSWERS, ids=range(len(NO_ANSWERS)))
 def test_what_is_no_answer_in_a_column_spoils_no_other(answer):
     @operator("odd", batch=True)
     def odd(values):
