@@ -23,7 +23,7 @@ from matchwood.language.tree import Node
 from matchwood.language.values import is_text
 from matchwood.match import stored
 from matchwood.match.finding import find
-from matchwood.match.given import details_of, priority_of, tag_set, text_of
+from matchwood.match.given import count_of, details_of, priority_of, tag_set, text_of
 from matchwood.match.parts import (
     EMPTY,
     Columns,
@@ -32,6 +32,8 @@ from matchwood.match.parts import (
     Pending,
     Snapshot,
     check_calls,
+    check_orders,
+    may_compare_otherwise,
 )
 from matchwood.match.results import Matches, Near, Stats, nearest
 from matchwood.match.store import Id, Store
@@ -60,7 +62,10 @@ class Matcher(Store, MutableMapping[Any, Any]):
         enforce: bool = False,
         progress: Progress | None = None,
     ) -> None:
-        """`enforce` holds rules and events to the schema, which otherwise only answers `isa`."""
+        """`enforce` holds rules and events to the schema.
+
+        Otherwise it answers `isa`, and no rule may compare what has an order of its own in it.
+        """
         Store.__init__(self, statistics, operators, schema)
         if enforce and not isinstance(schema, Schema):
             raise TypeError(f"there is a Schema to enforce, found {type(schema).__name__}")
@@ -210,8 +215,9 @@ class Matcher(Store, MutableMapping[Any, Any]):
     def _unanswerable(self, built: Built, given: Sequence[Details]) -> list[tuple[Id, RuleError]]:
         """The rules with calls that nothing could answer.
 
-        Those that the index decides are looked for only if one of their calls is such; an
-        enforced schema looks at every rule as it was written.
+        Those that the index decides are looked for only if one of their calls is such, or they
+        may name what has an order of its own; an enforced schema looks at every rule as it was
+        written.
         """
         places: Iterable[int] = range(len(given))
         if self.enforced is None:
@@ -221,7 +227,8 @@ class Matcher(Store, MutableMapping[Any, Any]):
             except RuleError:
                 pass
             else:
-                places = built.costly
+                odd = may_compare_otherwise([one.rule for one in given], self.schema)
+                places = sorted({*built.costly, *odd})
         bad = []
         for place in places:
             one = given[place]
@@ -276,7 +283,9 @@ class Matcher(Store, MutableMapping[Any, Any]):
         if self.enforced is not None:
             seen = self.enforced.admit_event(event)
         wanted = None if tags is None else tag_set(tags)
-        return find(self._snapshot, seen, wanted, self.decider)
+        found = find(self._snapshot, seen, wanted, self.decider)
+        self._hurry()
+        return found
 
     def match_batch(
         self,
@@ -296,7 +305,10 @@ class Matcher(Store, MutableMapping[Any, Any]):
 
         if self.enforced is not None:
             events = admitted(events, key, self.enforced.admit_event)
-        return match_table(self._snapshot, events, key, tags, limit, threads, self.decider)
+        snapshot = self._settled(count_of(events))
+        found = match_table(snapshot, events, key, tags, limit, threads, self.decider)
+        self._hurry()
+        return found
 
     def match_batches(
         self,
@@ -312,7 +324,8 @@ class Matcher(Store, MutableMapping[Any, Any]):
 
         if self.enforced is not None:
             events = admitted(events, key, self.enforced.admit_event)
-        return match_slices(self._snapshot, events, key, tags, limit, threads, self.decider)
+        snapshot = self._settled(count_of(events))
+        return match_slices(snapshot, events, key, tags, limit, threads, self.decider)
 
     # Answers about rules
 
@@ -397,6 +410,7 @@ class Matcher(Store, MutableMapping[Any, Any]):
                 check_calls(node, matcher.operators, schema)
             for name in part.segment.operators:
                 check_operator(name, matcher.operators)
+            check_orders(part, schema)
             parts.append(part.numbered(matcher._next))
             matcher._next += 1
         matcher._snapshot = Snapshot(tuple(part for part in parts if part.live), ())

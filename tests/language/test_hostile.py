@@ -260,6 +260,24 @@ def test_patterns():
     assert "at most 32,768 characters" in refused(f"a rlike '{'x' * (MAX_PATTERN + 1)}'")
 
 
+def test_expressions_that_take_long_to_compile_are_refused_and_compiled_once(monkeypatch):
+    import re2
+
+    compiled = []
+    compile_ = re2.compile
+    monkeypatch.setattr(
+        re2, "compile", lambda *given: (compiled.append(given), compile_(*given))[1]
+    )
+    for n in (200, 999):
+        text = f"a rlike '\\pL{{{n}}}hostile'"
+        for _ in range(3):
+            assert "too large" in refused(text)
+    assert len(compiled) == 2
+    for pattern in (r"\pL{30}hostile", r"\w{999}hostile", r"\pL+hostile", r".{999}hostile"):
+        assert evaluate(parse(f"a rlike '{pattern}'"), {"a": "é" * 40}) is False
+    assert len(compiled) == 10  # each to be checked, and with more memory to search
+
+
 def test_depth_of_events():
     event = value = {}
     for _ in range(MAX_DEPTH - 1):

@@ -186,7 +186,7 @@ def test_calls_of_registered_operators():
 
     def within(*arguments):
         calls.append(arguments)
-        return {"yes": True, "no": 0}.get(arguments[0])
+        return {"yes": True, "no": False}.get(arguments[0])
 
     rule = parse("within(a, 5, b)")
     operators = {"within": within}

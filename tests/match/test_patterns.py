@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from matchwood.language import RuleError, evaluate, parse
 from matchwood.language.arithmetic import Attribute
 from matchwood.language.events import Event
-from matchwood.language.strings import fold_case
+from matchwood.language.strings import fold_case, rlike
 from matchwood.language.tree import Call, Like
 from matchwood.language.values import Value
 from matchwood.match import patterns
@@ -310,6 +310,11 @@ def test_a_needed_text_is_needed(pattern, texts):
         ("[]abc]d", "d"),
         ("x[[:digit:]]", "x"),
         ("(?i)ABC", "ABC"),
+        (r"\pL{3}za", "za"),
+        (r"ab\p{^Greek}cde", "cde"),
+        (r"abc\PLz", "abc"),
+        (r"ab\p{Greek", ""),
+        (r"ab\p", ""),
     ],
 )
 def test_needed_text(pattern, needed):
@@ -333,3 +338,12 @@ def test_no_expression_hangs():
     index = PatternIndex(numbered(nodes))
     assert index.hits("a" * 200_000 + "!").tolist() == []
     assert index.hits("x\0" + "a" * 1000).tolist() == [0]
+
+
+def test_large_expressions_are_not_put_into_one_set():
+    patterns = [rf"\pL{{{n}}}|{n}" for n in range(1, 21)]
+    expressions = ExpressionSet(patterns)
+    assert len(expressions._chunks) > 2
+    for text in ("é" * 12, "5", "nothing here: 17", ""):
+        expected = [n for n, pattern in enumerate(patterns) if rlike(text, pattern)]
+        assert expressions.found(text) == expected

@@ -5,6 +5,7 @@ import pickle
 import threading
 import time
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -198,3 +199,61 @@ def test_operators_are_pickled_by_their_name():
     matcher = Matcher({1: "borough(location, 'Bronx')"}, operators=city)
     copied = pickle.loads(pickle.dumps(matcher))
     assert copied.match({"location": "Bronx"}) == [1]
+
+
+NO_ANSWERS = [
+    *(float("nan"), 1, 0, 0.5, "false", "", b"no", NotImplemented, object(), print),
+    *([True], [False], np.array([False]), np.float64("nan"), np.int64(1), pa.scalar(False)),
+]
+
+
+@pytest.mark.parametrize("answer", NO_ANSWERS, ids=range(len(NO_ANSWERS)))
+def test_what_is_no_answer_is_a_failed_call_and_never_true(answer):
+    @operator("odd")
+    def odd(event, value):
+        return answer
+
+    assert truth("odd(a)", {"a": 1}, odd) is None
+    assert truth("not odd(a)", {"a": 1}, odd) is None
+    assert evaluate(parse("odd(a)"), {"a": 1}, operators={"odd": lambda a: answer}) is None
+    matcher = Matcher({1: "odd(a)", 2: "not odd(a)", 3: "a = 1"}, operators=[odd])
+    assert matcher.match({"a": 1}) == [3]
+    assert matcher.match_batch([{"a": 1}])["rule_id"].to_pylist() == [3]
+    assert "it answers with True, False or None" in str(matcher.operator_report())
+
+
+@pytest.mark.parametrize("answer", NO_ANSWERS, ids=range(len(NO_ANSWERS)))
+def test_what_is_no_answer_in_a_column_spoils_no_other(answer):
+    @operator("odd", batch=True)
+    def odd(values):
+        return [answer if value == 1 else np.bool_(value > 2) for value in values.to_pylist()]
+
+    matcher = Matcher({1: "odd(a)", 2: "not odd(a)"}, operators=[odd])
+    found = matcher.match_batch([{"a": 1}, {"a": 2}, {"a": 3}])
+    assert sorted(zip(*found.to_pydict().values(), strict=True)) == [(1, 2), (2, 1)]
+    assert "it answers with True, False or None" in str(matcher.operator_report())
+
+
+def test_truths_of_numpy_and_arrow_are_answers():
+    for answer, expected in [(np.True_, True), (np.False_, False), (None, None)]:
+        odd = operator("odd")(lambda event, value, answer=answer: answer)
+        assert truth("odd(a)", {"a": 1}, odd) is expected
+    assert truth("odd(a, ?x)", {"a": 1}, operator("odd")(lambda event, a: np.False_)) is False
+    columns = [
+        lambda values: pa.array([True, False, None]),
+        lambda values: np.array([True, False, None]),
+        lambda values: pa.chunked_array([[True], [False, None]]),
+    ]
+    for column in columns:
+        matcher = Matcher(
+            {1: "odd(a)", 2: "not odd(a)"}, operators=[operator("odd", batch=True)(column)]
+        )
+        found = matcher.match_batch([{"a": 1}, {"a": 2}, {"a": 3}])
+        assert sorted(zip(*found.to_pydict().values(), strict=True)) == [(0, 1), (1, 2)]
+        assert not matcher.operator_report().failures
+
+
+def test_a_call_without_variables_is_true_where_there_is_a_row():
+    for rows, expected in [([], False), ([(1,)], True), (iter([None]), True), ({"n": 1}, True)]:
+        mob = operator("mob")(lambda event, image, rows=rows: rows)
+        assert truth("mob(a)", {"a": 1}, mob) is expected

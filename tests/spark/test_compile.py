@@ -242,3 +242,12 @@ def test_what_events_cannot_have(spark):
 def test_refused(spark, schema, options, says):
     with pytest.raises(ValueError, match=says):
         compile_rules(spark.createDataFrame([], schema), **options)
+
+
+def test_comparisons_by_an_order_of_the_schema_are_rejected(spark):
+    form = {"attributes": {"cond": {"values": ["poor", "good", "mint"], "order": "listed"}}}
+    rules = frame(spark, [("a", "cond >= 'good'"), ("b", "cond in ('good', 'mint')")])
+    compiled = compile_rules(rules, schema=Schema.from_dict(form))
+    [row] = compiled.rejected.collect()
+    assert row["id"] == "a"
+    assert "write cond in ('good', 'mint')" in row["reason"]

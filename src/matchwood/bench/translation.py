@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
-from matchwood.language.strings import ANY, like_pieces
+from matchwood.language.strings import like_pieces
 from matchwood.language.tree import (
     And,
     Between,
@@ -28,6 +28,7 @@ from matchwood.language.tree import (
     Xor,
     fold,
 )
+from matchwood.language.wildcards import ANY
 
 COMPARISONS = {"=": "=="}
 
@@ -123,7 +124,7 @@ def _test(node: Comparison | Between | In | Like) -> str:
     pieces = like_pieces(node.pattern)
     if node.kind != "like" or any(ANY in piece for piece in pieces) or len(pieces) != 2:
         raise Untranslatable(f"{node.kind} {node.pattern!r}")
-    before, after = ("".join(str(c) for c in piece) for piece in pieces)
+    before, after = pieces
     if before and after:
         raise Untranslatable(f"{node.kind} {node.pattern!r}")
     if after:

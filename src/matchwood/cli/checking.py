@@ -135,6 +135,8 @@ def text_of(argument: str) -> str:
     """The argument itself, the text of a file for `@FILE`, or of standard input for `-`."""
     try:
         if argument == "-":
+            if sys.stdin is None:
+                misuse("standard input is closed")
             return sys.stdin.read()
         if argument.startswith("@"):
             return Path(argument[1:]).read_text(encoding="utf-8")

@@ -174,3 +174,5 @@ def check_source(path: str) -> None:
     """A TableError where there are no events to read, before rules are built in vain."""
     if path != STDIN:
         check_file(Path(path))
+    elif sys.stdin is None:
+        raise TableError("standard input is closed")

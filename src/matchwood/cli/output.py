@@ -14,6 +14,7 @@ from typing import IO, Any, NoReturn, Protocol
 import numpy as np
 
 from matchwood.cli.program import dumps, misuse
+from matchwood.cli.streams import failure_of
 
 
 class Output(Protocol):
@@ -31,22 +32,22 @@ def beside(target: Path) -> Iterator[Path]:
     """
     if target.is_dir():
         misuse(f"{target} is a folder")
-    if target.exists() and not target.is_file():
-        yield target
-        return
-    target = Path(os.path.realpath(target))
-    written = target.with_name(f"{target.name}.tmp-{os.getpid()}-{secrets.token_hex(4)}")
+    itself = target.exists() and not target.is_file()
+    written = target
+    if not itself:
+        target = Path(os.path.realpath(target))
+        written = target.with_name(f"{target.name}.tmp-{os.getpid()}-{secrets.token_hex(4)}")
     try:
         yield written
-        os.replace(written, target)
-    except OSError as error:
-        written.unlink(missing_ok=True)
-        if isinstance(error, BrokenPipeError):
+        if not itself:
+            os.replace(written, target)
+    except BaseException as error:
+        if not itself:
+            written.unlink(missing_ok=True)
+        ours = isinstance(error, OSError) and not isinstance(error, BrokenPipeError)
+        if not ours or failure_of(sys.stdout) is not None:
             raise
-        misuse(f"{target}: {error.strerror or error}")
-    except BaseException:
-        written.unlink(missing_ok=True)
-        raise
+        misuse(f"{target}: {getattr(error, 'strerror', None) or error}")
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 import matchwood
+from matchwood.cli.streams import close_output, end_after, open_streams, say
 from matchwood.schema import Schema, SchemaError
 from matchwood.tables import TableError
 
@@ -41,16 +42,25 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines."
 def main() -> None:
     """Run the command; whatever a person can put right is one sentence, not a traceback."""
     gc.set_threshold(100_000, 50, 100)  # millions of small objects, and hardly a cycle among them
+    open_streams()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # what rules and events hold can always be printed
             stream.reconfigure(errors="backslashreplace")
+    output = sys.stdout
+    try:
+        try:
+            _run()
+        finally:
+            close_output(output)
+    except OSError as error:
+        end_after(error, output)
+
+
+def _run() -> None:
     try:
         app()
     except (TableError, SchemaError) as error:
         misuse(str(error))
-    except BrokenPipeError:  # the reader of our output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nor is the rest flushed
-        sys.exit(0)
     except ValueError as error:
         from matchwood.index.file import IndexFileError  # brings Numba, so not before it is needed
 
@@ -61,7 +71,7 @@ def main() -> None:
 
 def misuse(sentence: str) -> NoReturn:
     """Say what is wrong with how the command was called, and exit."""
-    print(f"matchwood: {sentence}", file=sys.stderr)
+    say(sentence)
     sys.exit(2)
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from matchwood.language.arithmetic import Attribute
 from matchwood.language.calls import Address, Network, address, network
-from matchwood.language.strings import ANY, like_pieces
+from matchwood.language.strings import like_pieces
 from matchwood.language.tree import (
     AttributeComparison,
     Between,
@@ -31,6 +31,7 @@ from matchwood.language.tree import (
     Node,
 )
 from matchwood.language.values import Family, Literal, read_time
+from matchwood.language.wildcards import ANY
 
 MISSING, OTHER = 0, 1
 AXIS = (Family.NUMBER, Family.STRING, Family.BOOLEAN)  # the order of families in a main slot
@@ -384,7 +385,7 @@ def _prefix(pattern: str) -> tuple[str, bool] | None:
     pieces = like_pieces(pattern)
     if len(pieces) > 2 or ANY in pieces[0] or (len(pieces) == 2 and pieces[1]):
         return None
-    return "".join(map(str, pieces[0])), len(pieces) == 2
+    return pieces[0], len(pieces) == 2
 
 
 def _successor(text: str) -> str | None:

@@ -23,6 +23,7 @@ from matchwood.language.values import (
     family_of,
     holds,
     is_text,
+    plain,
     read,
     read_time,
 )
@@ -50,25 +51,39 @@ def rows_of(result: Any, call: Call, binds: Sequence[str] = ()) -> Answer:
     if result is None:
         return None
     places = [a.name for a in call.arguments if isinstance(a, Variable)]
-    if not places:
-        if hasattr(result, "__next__"):
-            return ((),) if next(result, None) is not None else ()
-        return ((),) if bool(result) else ()
-    if result is False:
-        return ()
+    truth = plain(result)  # a NumPy bool is one
+    if truth is False or (truth is True and not places):
+        return ((),) if truth else ()
     if isinstance(result, Mapping):
         result = [result]
     if isinstance(result, str | bytes) or not hasattr(result, "__iter__"):
-        raise AnswerError(
-            f"{call.name} answered {_shown(result)}: with variables it answers with rows, an "
-            "iterable of tuples or dicts, or with False or None"
-        )
+        raise AnswerError(f"{call.name} answered {_shown(result)}: {_expected(places)}")
+    if not places:
+        return _any_row(result, call)
     rows = tuple(_row(row, call, len(places), binds) for row in islice(result, MAX_ROWS + 1))
     if len(rows) > MAX_ROWS:
         raise AnswerError(f"{call.name} answered with over {MAX_ROWS:,} rows")
     if len(set(places)) < len(places):
         rows = tuple(row for row in rows if _agrees(row, places))
     return rows
+
+
+def _expected(places: Sequence[str]) -> str:
+    if places:
+        return (
+            "with variables it answers with rows, an iterable of tuples or dicts, "
+            "or with False or None"
+        )
+    return "it answers with True, False or None, or with rows"
+
+
+def _any_row(rows: Any, call: Call) -> Answer:
+    """Whether there is a row, for a call that binds nothing; a list of truths is none."""
+    for row in rows:
+        if isinstance(plain(row), bool):
+            raise AnswerError(f"{call.name} answered with a list of truths: {_expected(())}")
+        return ((),)
+    return ()
 
 
 def _row(row: Any, call: Call, width: int, binds: Sequence[str]) -> Row:

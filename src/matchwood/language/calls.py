@@ -14,6 +14,8 @@ from matchwood.language.values import Family, family_of
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
+_LONGEST_KEPT = 64  # characters of an address that is kept, once read
+
 TAKES_STRING = ("startswith", "endswith", "isa", "in_network")
 BUILT_IN = (*TAKES_STRING, "contains")
 
@@ -63,6 +65,11 @@ def network(text: str) -> Network:
 
 def address(text: str) -> Address | None:
     """The address that a value spells, None where it cannot be read."""
+    return _address(text) if len(text) <= _LONGEST_KEPT else _address.__wrapped__(text)
+
+
+@lru_cache(maxsize=65536)
+def _address(text: str) -> Address | None:
     try:
         return ipaddress.ip_address(text)
     except ValueError:

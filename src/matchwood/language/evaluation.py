@@ -10,6 +10,7 @@ from matchwood.language.bindings import Answer, Ask, Truth, rows_of, substitutio
 from matchwood.language.calls import address, network
 from matchwood.language.errors import RuleError
 from matchwood.language.events import Event, Seen
+from matchwood.language.lists import Elements
 from matchwood.language.strings import ilike, like, rlike
 from matchwood.language.tree import (
     And,
@@ -60,7 +61,8 @@ def evaluate(
     """Whether a rule is true of an event: True, False, or None for undefined.
 
     `operators` are the functions that calls name, called with the values of their arguments
-    (see `asking`); `schema` holds the hierarchies of `isa`. A rule whose variables stand where
+    (see `asking`); `schema` holds the hierarchies of `isa`, and a rule that compares what has an
+    order of its own in it is a RuleError. A rule whose variables stand where
     they may not is a RuleError (see `variables`).
 
     >>> from matchwood.language import parse
@@ -69,7 +71,15 @@ def evaluate(
     [True, False, None]
     """
     seen = event if isinstance(event, Event) else Event(event)
+    refuse_orders(tree, schema)
     return fold(joined(tree), truth_of(seen, asking(seen, operators or {}), schema))
+
+
+def refuse_orders(tree: Node, schema: Hierarchies | None, text: str | None = None) -> None:
+    """A RuleError where a rule compares by code point what a schema puts in another order."""
+    refuse = getattr(schema, "refuse_orders", None)  # whoever answers `isa` alone states none
+    if refuse is not None:
+        refuse(tree, text)
 
 
 def bindings(
@@ -139,7 +149,7 @@ def truth_of(
             case IsNull():
                 return (seen[node.attribute] == NULL) is not node.negated
             case Comparison() | Between() | In() | Like():
-                positive = of_any(seen[node.attribute], lambda value: positive_form(node, value))
+                positive = positive_form(node, seen)
                 return negation(positive) if node.negated else positive
             case AttributeComparison():
                 return compare_attributes(seen[node.left], node.op, seen[node.right])
@@ -178,15 +188,21 @@ def parity(truths: Sequence[Truth]) -> Truth:
 # Predicates
 
 
-def of_any(seen: Seen, holds_of: Callable[[Value], Truth]) -> Truth:
-    """A list satisfies a positive predicate when any of its values does, and is never undefined."""
-    if isinstance(seen, Value):
-        return holds_of(seen)
-    return any(holds_of(value) is True for value in seen)
+def positive_form(node: Comparison | Between | In | Like, seen: Event) -> Truth:
+    """The predicate without its `not`.
+
+    A list satisfies it when any of its values does, and is never undefined.
+    """
+    found = seen[node.attribute]
+    if isinstance(found, Value):
+        return of_single(node, found)
+    ordered = elements_of(seen, node.attribute).of(node.family)
+    if isinstance(node, Like):
+        return any(PATTERNS[node.kind](text, node.pattern) for text in ordered.values)
+    return ordered.satisfies(node)
 
 
-def positive_form(node: Comparison | Between | In | Like, value: Value) -> Truth:
-    """The predicate without its `not`, of a single value."""
+def of_single(node: Comparison | Between | In | Like, value: Value) -> Truth:
     found = as_family(value, node.family)
     if found is None:
         return None
@@ -198,9 +214,20 @@ def positive_form(node: Comparison | Between | In | Like, value: Value) -> Truth
         case In():
             return found in node.values
         case Like():
-            return {"like": like, "ilike": ilike, "rlike": rlike}[node.kind](
-                str(found), node.pattern
-            )
+            return PATTERNS[node.kind](str(found), node.pattern)
+
+
+PATTERNS: dict[str, Callable[[str, str], bool]] = {"like": like, "ilike": ilike, "rlike": rlike}
+
+
+def elements_of(seen: Event, attribute: str) -> Elements:
+    """The values of a list in order, which are put so when they are first asked for."""
+    found = seen.elements.get(attribute)
+    if found is None:
+        values = seen[attribute]
+        assert not isinstance(values, Value)
+        found = seen.elements[attribute] = Elements(values)
+    return found
 
 
 def as_family(value: Value, family: Family) -> Literal | None:
@@ -229,26 +256,28 @@ def call(node: Call, seen: Event, ask: Ask, schema: Hierarchies | None) -> Truth
     if isinstance(subject, Attribute) and len(node.arguments) == 2:
         argument = node.arguments[1]
         if node.name == "contains":
-            return contains(seen[subject.name], argument, seen)
+            return contains(subject.name, argument, seen)
         if node.name in ("startswith", "endswith", "isa", "in_network"):
             part = str(argument)
             if node.name == "isa" and schema is None:
                 raise RuleError(f"{node} needs a schema with a hierarchy for {subject.name!r}")
-            return of_any(
-                seen[subject.name],
-                lambda value: string_call(node.name, subject.name, value, part, schema),
+            found = seen[subject.name]
+            if isinstance(found, Value):
+                text = as_family(found, Family.STRING)
+                if text is None:
+                    return None
+                return string_call(node.name, subject.name, str(text), part, schema)
+            texts = elements_of(seen, subject.name).of(Family.STRING).values
+            return any(
+                string_call(node.name, subject.name, text, part, schema) is True for text in texts
             )
     answer = ask(node)
     return None if answer is None else bool(answer)
 
 
 def string_call(
-    name: str, attribute: str, value: Value, part: str, schema: Hierarchies | None
+    name: str, attribute: str, text: str, part: str, schema: Hierarchies | None
 ) -> Truth:
-    found = as_family(value, Family.STRING)
-    if found is None:
-        return None
-    text = str(found)
     if name == "startswith":
         return text.startswith(part)
     if name == "endswith":
@@ -260,7 +289,7 @@ def string_call(
     return None if place is None else place in network(part)
 
 
-def contains(whole: Seen, part: object, seen: Event) -> Truth:
+def contains(attribute: str, part: object, seen: Event) -> Truth:
     """A substring of a string; an element of a list."""
     if isinstance(part, Attribute):
         other = seen[part.name]
@@ -269,13 +298,14 @@ def contains(whole: Seen, part: object, seen: Event) -> Truth:
         family, sought = other.family, other.value
     else:
         family, sought = family_of(part), part  # type: ignore[arg-type,assignment]
+    whole = seen[attribute]
     if isinstance(whole, Value):
         if whole.family is not Family.STRING or family is not Family.STRING:
             return None
         return str(sought) in str(whole.value)
-    if isinstance(part, Attribute):
-        return any(value == (family, sought) for value in whole)
-    return any(as_family(value, family) == sought for value in whole)
+    if isinstance(part, Attribute) and family is Family.TIME:
+        return (family, sought) in whole  # no string is read as a time beside an attribute
+    return sought in elements_of(seen, attribute).of(family).members
 
 
 def asking(seen: Event, operators: Mapping[str, Operator]) -> Ask:

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import count
+from typing import TYPE_CHECKING
 
 from matchwood.language.errors import EventError
 from matchwood.language.values import NULL, OPAQUE, Value, is_text, read
+
+if TYPE_CHECKING:
+    from matchwood.language.lists import Elements
 
 MAX_DEPTH = 100  # objects and lists within each other
 MAX_VALUES = 1_000_000  # an object held twice counts twice: sharing cannot grow them without end
@@ -22,11 +26,12 @@ Seen = Value | tuple[Value, ...]  # a single value, or a list
 class Event:
     """The attributes of an event, each read when it is asked for, and once."""
 
-    __slots__ = ("_read", "raw")
+    __slots__ = ("_read", "elements", "raw")
 
     def __init__(self, event: object) -> None:
         self.raw = attributes_of(event)
         self._read: dict[str, Seen] = {}
+        self.elements: dict[str, Elements] = {}  # what predicates see of lists (`lists`)
 
     def __getitem__(self, attribute: str) -> Seen:
         """What predicates see: NULL where the attribute is missing, a tuple for a list."""

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
+from itertools import islice
 from typing import NamedTuple
 
 from matchwood.language.bindings import Ask, Truth
-from matchwood.language.evaluation import Hierarchies, Operator, asking, bindings, truth_of
+from matchwood.language.evaluation import (
+    Hierarchies,
+    Operator,
+    asking,
+    bindings,
+    refuse_orders,
+    truth_of,
+)
 from matchwood.language.events import Event
 from matchwood.language.printing import outline, to_text
 from matchwood.language.tree import Node, Not, fold
@@ -65,10 +73,23 @@ def _shown(value: object) -> str:
     if value is _MISSING:
         return "missing"
     try:
-        text = "null" if value is None else repr(value)
+        text = "null" if value is None else repr(_start(value))
     except (ValueError, RecursionError):  # Python spells no integer of over 4,300 digits
         text = f"a value of type {type(value).__name__}"
     return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+
+
+def _start(value: object) -> object:
+    """As much of a value as is shown: a rule may name a long list in each of its predicates."""
+    if type(value) is str:
+        return value[:_SHOWN]
+    if type(value) is list:
+        return [_start(item) for item in value[:_SHOWN]]
+    if type(value) is tuple:
+        return tuple(_start(item) for item in value[:_SHOWN])
+    if type(value) is dict:
+        return {name: _start(value[name]) for name in islice(value, _SHOWN)}
+    return value
 
 
 class _Missing:
@@ -100,6 +121,7 @@ def explain(
     >>> print(explain(parse("mob(image, ?n) and ?n > 50"), {"image": "a.png"}, operators=mob))
     true       mob(image, ?n) and ?n > 50  image: 'a.png', ?n: 64
     """
+    refuse_orders(tree, schema)
     tree = joined(tree)
     seen = event if isinstance(event, Event) else Event(event)
     ask = asking(seen, operators or {})

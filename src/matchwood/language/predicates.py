@@ -13,7 +13,7 @@ from matchwood.language.arithmetic import Attribute, Side, Sum, Variable, has_va
 from matchwood.language.calls import check_call
 from matchwood.language.errors import RuleError
 from matchwood.language.nodes import Node
-from matchwood.language.strings import like_pieces, regular_expression
+from matchwood.language.strings import like_pieces, program_size
 from matchwood.language.values import Family, Literal, family_of, is_text, literal, same_family
 
 COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
@@ -122,7 +122,7 @@ class Like(Predicate):
         if not isinstance(text, str):
             raise RuleError(f"the pattern of '{kind}' is a string, found a {family_of(text)}")
         if kind == "rlike":
-            regular_expression(text)
+            program_size(text)
         else:
             like_pieces(text)
         _set(self, "attribute", attribute_name(attribute))

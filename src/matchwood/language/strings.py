@@ -1,7 +1,8 @@
 """Patterns over strings: `like`, `ilike` and `rlike`.
 
-`like` is a sequence of pieces between `%`s, each a sequence of characters and `_`s. `ilike`
-compares after simple case folding, code point by code point. `rlike` is RE2, searched anywhere.
+`like` is a sequence of pieces between `%`s, each a text of characters and `_`s, which `wildcards`
+finds. `ilike` compares after simple case folding, code point by code point. `rlike` is RE2,
+searched anywhere.
 """
 
 from __future__ import annotations
@@ -10,23 +11,23 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from matchwood.language.errors import RuleError
+from matchwood.language.wildcards import ANY, find, is_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 # RE2 expands `x{1000}` before it refuses what is too large: gigabytes for a pattern of 1 MiB.
 MAX_PATTERN = 32_768
-
-ANY = None  # in a piece: any one character
-
-Piece = tuple[str | None, ...]
+MAX_STEPS = 40_000  # of RE2's program for an expression, or a little more
+PROGRAM_MEMORY = 16 * MAX_STEPS  # bytes with which RE2 refuses longer ones
+SEARCH_MEMORY = 8 << 20  # RE2's default
 
 
 @lru_cache(maxsize=4096)
-def like_pieces(pattern: str) -> tuple[Piece, ...]:
-    """The pieces of a `like` pattern: 'a%b_' is (('a',), ('b', ANY)), split at its `%`s."""
-    pieces: list[Piece] = []
-    piece: list[str | None] = []
+def like_pieces(pattern: str) -> tuple[str, ...]:
+    """The pieces of a `like` pattern, split at its `%`s: 'a%b_' is ('a', 'b' + ANY)."""
+    pieces: list[str] = []
+    piece: list[str] = []
     characters = iter(pattern)
     for character in characters:
         if character == "\\":
@@ -38,12 +39,17 @@ def like_pieces(pattern: str) -> tuple[Piece, ...]:
                 )
             piece.append(escaped)
         elif character == "%":
-            pieces.append(tuple(piece))
+            pieces.append("".join(piece))
             piece = []
         else:
             piece.append(ANY if character == "_" else character)
-    pieces.append(tuple(piece))
+    pieces.append("".join(piece))
     return tuple(pieces)
+
+
+@lru_cache(maxsize=4096)
+def _folded_pieces(pattern: str) -> tuple[str, ...]:
+    return tuple(map(fold_case, like_pieces(pattern)))
 
 
 def like(value: str, pattern: str) -> bool:
@@ -53,10 +59,7 @@ def like(value: str, pattern: str) -> bool:
 
 def ilike(value: str, pattern: str) -> bool:
     """`like`, both sides folded."""
-    folded = tuple(
-        tuple(c if c is ANY else fold_character(c) for c in piece) for piece in like_pieces(pattern)
-    )
-    return _covers(fold_case(value), folded)
+    return _covers(fold_case(value), _folded_pieces(pattern))
 
 
 def fold_case(text: str) -> str:
@@ -74,51 +77,73 @@ def fold_character(character: str) -> str:
     return character
 
 
-def _covers(value: str, pieces: Sequence[Piece]) -> bool:
+def _covers(value: str, pieces: Sequence[str]) -> bool:
     """The first piece at the start, the last at the end, the others in turn, leftmost first."""
     first, last = pieces[0], pieces[-1]
     if len(pieces) == 1:
-        return len(value) == len(first) and _at(value, 0, first)
+        return len(value) == len(first) and is_at(value, 0, first)
     if len(value) < len(first) + len(last):
         return False
     end = len(value) - len(last)
-    if not (_at(value, 0, first) and _at(value, end, last)):
+    if not (is_at(value, 0, first) and is_at(value, end, last)):
         return False
     position = len(first)
     for piece in pieces[1:-1]:
-        position = _find(value, piece, position, end)
+        position = find(value, piece, position, end)
         if position < 0:
             return False
         position += len(piece)
     return True
 
 
-def _at(value: str, position: int, piece: Piece) -> bool:
-    return all(c is ANY or value[position + i] == c for i, c in enumerate(piece))
-
-
-def _find(value: str, piece: Piece, start: int, end: int) -> int:
-    for position in range(start, end - len(piece) + 1):
-        if _at(value, position, piece):
-            return position
-    return -1
+def program_size(pattern: str) -> int:
+    """The steps of RE2's program for an expression; a RuleError for what RE2 refuses."""
+    size, refusal = _compiled(pattern)
+    if refusal:
+        raise RuleError(refusal)
+    return size
 
 
 @lru_cache(maxsize=4096)
-def regular_expression(pattern: str) -> Any:
-    """The compiled RE2 expression; a RuleError for what RE2 refuses."""
+def _compiled(pattern: str) -> tuple[int, str]:
+    """The steps, and why RE2 refuses the expression, '' where it does not.
+
+    The memory for it is small, so that no expression takes more than milliseconds to compile:
+    RE2 writes repetitions out, and `\\pL` alone is over a thousand steps.
+    """
     import re2
 
     if len(pattern) > MAX_PATTERN:
-        raise RuleError(f"the pattern of 'rlike' has at most {MAX_PATTERN:,} characters")
-    options = re2.Options()
-    options.log_errors = False
+        return 0, f"the pattern of 'rlike' has at most {MAX_PATTERN:,} characters"
     try:
-        return re2.compile(pattern, options)
+        return int(re2.compile(pattern, search_options(PROGRAM_MEMORY)).programsize), ""
     except re2.error as error:
         reason = error.args[0] if error.args else "?"
         shown = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
-        raise RuleError(f"RE2 refuses the pattern of 'rlike': {shown}") from None
+        if "too large" in shown:
+            shown += (
+                f": over {MAX_STEPS:,} steps, repetitions and classes of characters written out"
+            )
+        return 0, f"RE2 refuses the pattern of 'rlike': {shown}"
+
+
+@lru_cache(maxsize=512)
+def regular_expression(pattern: str) -> Any:
+    """The compiled RE2 expression, with memory to be quick; a RuleError for what RE2 refuses."""
+    import re2
+
+    program_size(pattern)
+    return re2.compile(pattern, search_options())
+
+
+def search_options(memory: int = SEARCH_MEMORY) -> Any:
+    """How RE2 is to compile an expression, and how much memory it may take."""
+    import re2
+
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = memory
+    return options
 
 
 def rlike(value: str, pattern: str) -> bool:

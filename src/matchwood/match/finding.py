@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,9 +56,11 @@ def find(
                 open_.append((part, part.costly.source, clauses))
     if snapshot.pending or not snapshot.parts:
         seen = seen if isinstance(seen, Event) else Event(seen)
+        started = perf_counter()
         for pending in snapshot.pending:
             if wanted is None or wanted & pending.details.tags:
                 _look_at(pending, seen, found, open_, decider)
+        decider.waited += perf_counter() - started
     if open_ and isinstance(seen, Event):
         _decide(seen, found, open_, decider)
     return found
@@ -115,10 +118,13 @@ def find_many(
             codes = piece.part_codes(costly)
             for event, clauses in costly.open_by_event(codes, piece.row, found, keep):
                 open_.setdefault(event, []).append((costly.source, clauses, first))
-    for place, pending in enumerate(snapshot.pending, pending_at):
-        if wanted is None or wanted & pending.details.tags:
-            matched = _look_at_many(pending, place, piece, decider, open_)
-            yield np.array(matched, np.int32), np.full(len(matched), place, np.int32)
+    chosen = [
+        (place, pending)
+        for place, pending in enumerate(snapshot.pending, pending_at)
+        if wanted is None or wanted & pending.details.tags
+    ]
+    if chosen:
+        yield _look_at_many(chosen, piece, decider, open_)
     if open_:
         yield _decide_many(open_, piece, decider)
 
@@ -131,26 +137,30 @@ def _note_costly(numbers: Ints, ordinals: Ints, part: Part, found: dict[int, lis
 
 
 def _look_at_many(
-    pending: Pending,
-    place: int,
+    chosen: Sequence[tuple[int, Pending]],
     piece: Slice,
     decider: Decider,
     open_: dict[int, list[tuple[Source, Ints, int]]],
-) -> list[int]:
-    """The events of which a pending rule is true; where calls are needed, that is noted."""
-    matched = []
+) -> Pairs:
+    """The matches of pending rules, each with its place; where calls are needed, that is noted."""
+    started = perf_counter()
+    numbers: list[int] = []
+    places: list[int] = []
     for event in range(piece.events):
         seen = piece.row(event)
-        if pending.costly is None:
-            if evaluate(pending.tree, seen, schema=decider.schema) is True:
-                matched.append(event)
-            continue
-        clauses = pending.costly.open_clauses(seen, decider.schema)
-        if clauses is None:
-            matched.append(event)
-        elif len(clauses):
-            open_.setdefault(event, []).append((pending.costly.source, clauses, place))
-    return matched
+        for place, pending in chosen:
+            if pending.costly is None:
+                true = evaluate(pending.tree, seen, schema=decider.schema) is True
+            else:
+                clauses = pending.costly.open_clauses(seen, decider.schema)
+                true = clauses is None
+                if clauses is not None and len(clauses):
+                    open_.setdefault(event, []).append((pending.costly.source, clauses, place))
+            if true:
+                numbers.append(event)
+                places.append(place)
+    decider.waited += perf_counter() - started
+    return np.array(numbers, np.int32), np.array(places, np.int32)
 
 
 def _decide_many(

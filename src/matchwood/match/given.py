@@ -1,4 +1,4 @@
-"""Rules however they are given: mappings, pairs, tables; tags and priorities."""
+"""Rules however they are given: mappings, pairs, tables; tags and priorities; counts of events."""
 
 from __future__ import annotations
 
@@ -41,6 +41,14 @@ def details_of(rules: Any) -> Iterator[Details]:
         except (TypeError, ValueError):
             raise TypeError(f"rules are pairs of id and rule, found {pair!r}") from None
         yield Details(rule_id, rule, nothing, 0.0)
+
+
+def count_of(events: Any) -> int | None:
+    """How many events are given, None where only going through them would tell."""
+    try:
+        return len(events)
+    except TypeError:
+        return None
 
 
 def text_of(rule: object) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -13,7 +14,8 @@ from numpy.typing import NDArray
 from matchwood.index.segment import Segment
 from matchwood.language.calls import BUILT_IN, check_operator
 from matchwood.language.errors import RuleError
-from matchwood.language.evaluation import Hierarchies, Operator
+from matchwood.language.evaluation import Hierarchies, Operator, refuse_orders
+from matchwood.language.text import parse
 from matchwood.language.tree import Call, Node, walk
 from matchwood.language.variables import joined
 from matchwood.match.batch import BatchMatcher
@@ -296,14 +298,41 @@ class Snapshot(NamedTuple):
 EMPTY = Snapshot((), ())
 
 
+def may_compare_otherwise(rules: Sequence[Any], schema: Hierarchies | None) -> list[int]:
+    """The places of the rules that may name an attribute with an order of its own.
+
+    Most texts show that they do not: however a name is written, what it has before a dot, a
+    backquote or a space is in the text.
+    """
+    names = getattr(schema, "own_orders", ())
+    if not names:
+        return []
+    signs = [re.split(r"[.`\s]", name)[0] for name in names]
+    return [
+        place
+        for place, rule in enumerate(rules)
+        if not isinstance(rule, str) or any(sign in rule for sign in signs)
+    ]
+
+
+def check_orders(part: Part, schema: Hierarchies | None) -> None:
+    """Refuse the rules of a part that compare what has an order of its own in the schema."""
+    if getattr(schema, "own_orders", None):
+        rules = part.rules(part.live_ordinals())
+        for place in may_compare_otherwise(rules, schema):
+            refuse_orders(parse(rules[place]), schema)
+
+
 def check_calls(
     tree: Node,
     operators: Mapping[str, Operator],
     schema: Hierarchies | None,
     text: str | None = None,
 ) -> None:
-    """Refuse calls that nothing could answer, and variables where they may not stand."""
+    """Refuse calls that nothing could answer, variables where they may not stand, and orders that
+    are not those of the schema."""
     joined(tree, text)
+    refuse_orders(tree, schema, text)
     for node in walk(tree):
         if not isinstance(node, Call):
             continue

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from matchwood.language.strings import regular_expression
+from matchwood.language.strings import SEARCH_MEMORY, program_size, search_options
 
 SET_SIZE = 400  # expressions a set: one set of all would make states without end
 SET_TEXT = 20_000  # characters of expressions a set
+SET_STEPS = 100_000  # steps of their programs a set
 SET_MEMORY = 256 << 20  # of all sets, bytes; a set has no less than RE2's default
-LEAST_MEMORY = 8 << 20
+LEAST_MEMORY = SEARCH_MEMORY
 
 _SIMPLE_ESCAPES = "dDwWsSbBAz"
 _QUANTIFIERS = "*+?{"
@@ -43,6 +44,8 @@ def needed_text(expression: str) -> str:
             i += 1
             if escaped.isascii() and not escaped.isalnum():
                 literal = escaped
+            elif escaped in ("p", "P"):
+                i = _after_property(expression, i)
             elif escaped not in _SIMPLE_ESCAPES:
                 return ""
         elif character == "[":
@@ -63,6 +66,13 @@ def needed_text(expression: str) -> str:
         else:
             best, run = max(best, run, key=len), ""
     return max(best, run, key=len)
+
+
+def _after_property(expression: str, i: int) -> int:
+    r"""The place after the name of a class of characters, as in `\pL` and `\p{Greek}`, or -1."""
+    if expression[i : i + 1] != "{":
+        return i + 1 if i < len(expression) else -1
+    return expression.find("}", i) + 1 or -1
 
 
 def _after_class(expression: str, i: int) -> int:
@@ -122,15 +132,6 @@ def _after_quantifiers(expression: str, i: int) -> int:
     return i
 
 
-def _options(memory: int = LEAST_MEMORY) -> Any:
-    import re2
-
-    options = re2.Options()
-    options.log_errors = False
-    options.max_mem = memory
-    return options
-
-
 class Expression:
     """One expression, compiled when it is first asked.
 
@@ -146,7 +147,9 @@ class Expression:
 
     def finds(self, text: str) -> bool:
         if self._compiled is None:
-            self._compiled = regular_expression(self._pattern)
+            import re2
+
+            self._compiled = re2.compile(self._pattern, search_options())
         return self._compiled.search(text) is not None
 
 
@@ -159,13 +162,14 @@ class ExpressionSet:
 
     def __init__(self, patterns: Sequence[str]) -> None:
         chunks: list[list[str]] = [[]]
-        size = 0
+        size = steps = 0
         for pattern in patterns:
-            if len(chunks[-1]) >= SET_SIZE or size > SET_TEXT:
+            if len(chunks[-1]) >= SET_SIZE or size > SET_TEXT or steps > SET_STEPS:
                 chunks.append([])
-                size = 0
+                size = steps = 0
             chunks[-1].append(pattern)
             size += len(pattern)
+            steps += _steps(pattern)
         memory = max(LEAST_MEMORY, SET_MEMORY // len(chunks))
         self._chunks = [(_set_of(chunk, memory), list(map(Expression, chunk))) for chunk in chunks]
 
@@ -183,6 +187,11 @@ class ExpressionSet:
         return found
 
 
+def _steps(pattern: str) -> int:
+    """About how long the program of an expression is: where nothing is repeated, as its text."""
+    return program_size(pattern) if "{" in pattern or "\\" in pattern else len(pattern)
+
+
 def _set_of(patterns: Sequence[str], memory: int) -> Any:
     """The patterns and one more that is found everywhere; None where they are too large.
 
@@ -190,7 +199,7 @@ def _set_of(patterns: Sequence[str], memory: int) -> Any:
     """
     import re2
 
-    together = re2.Set.SearchSet(_options(memory))
+    together = re2.Set.SearchSet(search_options(memory))
     try:
         for pattern in (*patterns, ""):
             together.Add(pattern)

@@ -29,6 +29,7 @@ from matchwood.match.parts import (
     Pending,
     Snapshot,
     check_calls,
+    check_orders,
 )
 from matchwood.operators.deciding import Decider
 from matchwood.operators.places import available
@@ -38,6 +39,9 @@ Longs = NDArray[np.int64]
 
 MAX_PENDING = 16  # more of them are made a part, in the background
 MOST_PENDING = 64  # with more the background is behind: a writer makes a part of them itself
+MOST_TEXT = 1 << 16  # nor does it leave more characters of them to be evaluated one by one
+PATIENCE = 0.02  # seconds that events may take with pending rules; many builds are shorter
+WORTH_BUILDING = 256  # evaluations that take about as long as a build
 MAX_PARTS = 4
 FACTOR = 4  # a part is merged with smaller ones when it is less than this many times their sum
 ELSEWHERE = 50_000  # rules whose merge is worth a process of its own
@@ -93,7 +97,7 @@ class Store:
         return part.details[ordinal]
 
     def use_schema(self, schema: Hierarchies | None) -> None:
-        """Answer `isa` by another schema; a RuleError, and no change, where a rule forbids it."""
+        """Answer by another schema; a RuleError, and no change, where a rule forbids it."""
         try:
             self._check_asked(schema)
         except RuleError:
@@ -110,6 +114,8 @@ class Store:
         asked = [node for part in snapshot.parts for node in part.segment.opaque]
         for node in (*asked, *(pending.tree for pending in snapshot.pending)):
             check_calls(node, self.operators, schema)
+        for part in snapshot.parts:
+            check_orders(part, schema)
 
     def _context(self) -> Context:
         return self.operators, self.schema
@@ -155,13 +161,19 @@ class Store:
 
     def _tidy(self) -> None:
         """See to it that there are few pending rules and few parts."""
-        if len(self._snapshot.pending) > MOST_PENDING:
+        pending = self._snapshot.pending
+        if len(pending) > MOST_PENDING or sum(len(p.details.rule) for p in pending) > MOST_TEXT:
             self._flush()
-        busy = len(self._snapshot.pending) > MAX_PENDING or self._to_merge()
+        busy = self._is_behind(self._snapshot.pending) or self._to_merge()
         if busy and self._merging is None:
             thread = threading.Thread(target=self._keep_up, daemon=True)
             thread.start()  # it cannot end before we let go of the lock
             self._merging = thread
+
+    def _is_behind(self, pending: Sequence[Pending]) -> bool:
+        """Whether so many rules are pending, or events took so long with them, as to build."""
+        too_long = bool(pending) and self.decider.waited > PATIENCE
+        return too_long or len(pending) > MAX_PENDING
 
     def _flush(self) -> None:
         """Make a part of the pending rules, now."""
@@ -170,6 +182,7 @@ class Store:
             built = build([p.tree for p in snapshot.pending], self.statistics)
             part = self._part(built, [p.details for p in snapshot.pending])
             self._snapshot = self._with(part, Snapshot(snapshot.parts, ()))
+            self.decider.waited = 0.0
 
     def _to_merge(self) -> list[Part]:
         """The smallest parts, with those that are not much larger than all of them together."""
@@ -210,10 +223,11 @@ class Store:
             while True:
                 with self._lock:
                     pending, chosen = self._snapshot.pending, self._to_merge()
-                    if len(pending) <= MAX_PENDING and not chosen:
+                    behind = self._is_behind(pending)
+                    if not behind and not chosen:
                         self._merging = None
                         return
-                if len(pending) > MAX_PENDING:
+                if behind:
                     self._gather(pending)
                 else:
                     self._merge(chosen)
@@ -221,6 +235,26 @@ class Store:
             with self._lock:
                 self._merging = None
             raise
+
+    def _hurry(self) -> None:
+        """After events took long with pending rules: have them built, and wait for nobody."""
+        slow = self.decider.waited > PATIENCE and self._snapshot.pending
+        if slow and self._lock.acquire(blocking=False):
+            try:
+                self._tidy()
+            finally:
+                self._lock.release()
+
+    def _settled(self, events: int | None) -> Snapshot:
+        """A snapshot for so many events (None: nobody knows), with no rules pending if they are
+        worth a build: the reader makes a part of them for itself."""
+        snapshot = self._snapshot
+        pending = snapshot.pending
+        if not pending or (events is not None and events * len(pending) < WORTH_BUILDING):
+            return snapshot
+        built = build([one.tree for one in pending], self.statistics)
+        part = self._part(built, [one.details for one in pending])
+        return Snapshot((*snapshot.parts, part), ())
 
     def _gather(self, pending: Sequence[Pending]) -> None:
         """Make a part of rules that are pending."""
@@ -230,6 +264,7 @@ class Store:
             still = {id(one) for one in self._snapshot.pending}
             gone = [n for n, i in enumerate(built.order.tolist()) if id(pending[i]) not in still]
             self._replace(part.without(gone) if gone else part, (), pending)
+            self.decider.waited = 0.0
 
     def _merge(self, chosen: Sequence[Part]) -> None:
         live = [part.live_ordinals() for part in chosen]

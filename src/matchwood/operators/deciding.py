@@ -197,6 +197,7 @@ class Decider:
         self.schema = schema
         self.calls = Calls(operators)
         self.report = Report()
+        self.waited = 0.0  # seconds that events took with rules that are in no index yet
 
     def tidy(self, tables: Iterable[ClauseTable]) -> None:
         """Forget the calls of rules that are gone, once they are many."""

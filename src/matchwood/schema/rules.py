@@ -17,6 +17,7 @@ from matchwood.language.tree import (
     In,
     Node,
     Not,
+    VariableComparison,
     attributes_in,
     fold,
     walk,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 ORDERED = ("<", "<=", ">", ">=")
 _ADVICE = 200  # characters of a predicate that an error still shows
+_NOT_SHARED = "{} has an order of its own, which attributes do not share"
 REFUSED = ("hierarchy", "domain", "order")  # mistakes, whatever the events; the rest are doubts
 
 
@@ -71,6 +73,20 @@ def spelled_out(schema: Schema, tree: Node) -> Node:
     return fold(tree, rebuilt)
 
 
+def refuse_orders(schema: Schema, tree: Node, text: str | None) -> None:
+    """A RuleError where a rule compares what has an order of its own by that of its family."""
+    for node in walk(tree):
+        if isinstance(node, Comparison | Between):
+            if _has_own_order(schema, node):
+                domain = schema.attributes[node.attribute].domain
+                if domain.family is node.family:
+                    raise error_at(_own_order_reason(node, domain), node.attribute, text)
+        elif isinstance(node, AttributeComparison | VariableComparison) and node.op in ORDERED:
+            for name in node.attributes:
+                if name in schema.own_orders:
+                    raise error_at(_NOT_SHARED.format(repr(name)), name, text)
+
+
 def hierarchy_of(schema: Schema, attribute: str, kind: str) -> Hierarchy:
     """The hierarchy of an attribute, with a node of that name; a RuleError where it has none."""
     known = schema.attributes.get(attribute)
@@ -98,6 +114,13 @@ def expected_families(node: Node) -> Iterable[tuple[str, Family]]:
 def fits(held: Family, asked: Family) -> bool:
     """Whether values of one family can be compared as another: strings are read as times."""
     return held is asked or (held is Family.STRING and asked is Family.TIME)
+
+
+def error_at(reason: str, attribute: str, text: str | None) -> RuleError:
+    """An error about an attribute, with its place where the text of the rule is known."""
+    error = RuleError(reason)
+    place = None if text is None else place_of(text, attribute)
+    return error if text is None or place is None else error.at(text, place)
 
 
 def place_of(text: str, attribute: str) -> int | None:
@@ -156,18 +179,20 @@ def _of_values(
         return
     if isinstance(node, Comparison) and node.op not in ORDERED:
         return
-    if not _has_own_order(schema, node):
-        reason = f"the values of {node.attribute!r} have no order: write in, = or !="
+    if _has_own_order(schema, node):
+        reason = _own_order_reason(node, domain)
     else:
-        reason = (
-            f"{node.attribute!r} has an order of its own, and rules compare strings by code point"
-        )
-        try:
-            advice = str(_in_order(node, domain))
-            reason += f": write {advice}" if len(advice) <= _ADVICE else ""
-        except RuleError as error:
-            reason += f": {error.reason}"
+        reason = f"the values of {node.attribute!r} have no order: write in, = or !="
     yield Problem("order", reason, node.attribute)
+
+
+def _own_order_reason(node: Comparison | Between, domain: Domain) -> str:
+    reason = f"{node.attribute!r} has an order of its own, and rules compare strings by code point"
+    try:
+        advice = str(_in_order(node, domain))
+    except RuleError as error:
+        return f"{reason}: {error.reason}"
+    return f"{reason}: write {advice}" if len(advice) <= _ADVICE else reason
 
 
 def _of_two(schema: Schema, node: AttributeComparison) -> Iterator[Problem]:
@@ -184,8 +209,8 @@ def _of_two(schema: Schema, node: AttributeComparison) -> Iterator[Problem]:
         for name, known in ((node.left, left), (node.right, right)):
             if not known.domain.ordered:
                 reason = f"{name!r} is not compared with other attributes: its domain has no order"
-                if not isinstance(known.domain, Enumerated) or known.domain.chains is not None:
-                    reason = f"{name!r} has an order of its own, which attributes do not share"
+                if has_own_order(known.domain):
+                    reason = _NOT_SHARED.format(repr(name))
                 yield Problem("order", reason, name)
 
 
@@ -227,14 +252,18 @@ def _values(node: Comparison | Between | In) -> tuple[Literal, ...]:
 # An order of a domain's own
 
 
+def has_own_order(domain: Domain) -> bool:
+    """Whether a domain states an order that is not that of its family."""
+    if domain.ordered:
+        return False
+    return not isinstance(domain, Enumerated) or domain.chains is not None
+
+
 def _has_own_order(schema: Schema, node: Comparison | Between) -> bool:
     """Whether the node compares by an order that only the domain knows."""
     if isinstance(node, Comparison) and node.op not in ORDERED:
         return False
-    known = schema.attributes.get(node.attribute)
-    if known is None or known.domain.ordered:
-        return False
-    return not isinstance(known.domain, Enumerated) or known.domain.chains is not None
+    return node.attribute in schema.own_orders
 
 
 def _in_order(node: Comparison | Between, domain: Domain) -> Node:

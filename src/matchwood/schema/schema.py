@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from matchwood.language.errors import EventError, RuleError
+from matchwood.language.errors import EventError
 from matchwood.language.events import Event
 from matchwood.language.text import parse
 from matchwood.language.tree import Node
@@ -17,7 +17,15 @@ from matchwood.schema.domains import FAMILIES, Domain, Enumerated, Hierarchical,
 from matchwood.schema.errors import SchemaError, nearest
 from matchwood.schema.events import Violation, violations
 from matchwood.schema.hierarchy import Hierarchy
-from matchwood.schema.rules import Problem, hierarchy_of, place_of, problems_in, spelled_out
+from matchwood.schema.rules import (
+    Problem,
+    error_at,
+    has_own_order,
+    hierarchy_of,
+    problems_in,
+    refuse_orders,
+    spelled_out,
+)
 from matchwood.schema.types import Use, View, together
 
 EVENT_TYPE = "event_type"
@@ -79,6 +87,10 @@ class Schema:
                 raise SchemaError(f"attributes.{event_type}: it names the types, leave it out")
             self.attributes[event_type] = Attribute(Enumerated(list(self.types)), True)
         self._check_types()
+        # attributes whose `<` rules may not ask for: by code point it is not what is meant
+        self.own_orders = frozenset(
+            name for name, known in self.attributes.items() if has_own_order(known.domain)
+        )
         self.used = frozenset(name for uses in self.types.values() for name in uses)
         every = {name: Use(multiple=a.is_list) for name, a in self.declared.items()}
         self.anything = View((), every)
@@ -121,6 +133,11 @@ class Schema:
         """Whether `value` is the node `kind` of the attribute's hierarchy, or below it."""
         return hierarchy_of(self, attribute, kind).is_a(value, kind)
 
+    def refuse_orders(self, tree: Node, text: str | None = None) -> None:
+        """A RuleError where a rule compares by code point what has an order of its own."""
+        if self.own_orders:
+            refuse_orders(self, tree, text)
+
     def check(self, rule: object) -> list[Problem]:
         """What a rule says that does not fit the schema, each attribute once a kind."""
         return problems_in(self, parse(rule))
@@ -129,9 +146,8 @@ class Schema:
         """The tree of a rule that fits the schema; a RuleError says why it does not."""
         tree = parse(rule)
         for problem in problems_in(self, tree):
-            error = RuleError(problem.reason)
-            place = place_of(rule, problem.attribute) if isinstance(rule, str) else None
-            raise error if place is None else error.at(str(rule), place)
+            text = rule if isinstance(rule, str) else None
+            raise error_at(problem.reason, problem.attribute, text)
         return tree
 
     def spell_out(self, rule: object) -> Node:

@@ -53,11 +53,12 @@ class SubscriptionIndex:
             found = (np.array(self.matcher.match(event), np.uint32) for event in events)
             return [np.sort(numbers) for numbers in found]
         matcher = self.matcher
-        snapshot = matcher._snapshot
+        snapshot = matcher._settled(len(events))
         numbers = ids_of(snapshot).values.to_numpy(zero_copy_only=False)
         result: list[Numbers] = []
         for count, pairs in slices_of_pairs(snapshot, events, None, None, matcher.decider):
             result += _by_event(list(pairs), numbers, count)
+        matcher._hurry()
         return result
 
     # Changes, in order

@@ -142,7 +142,9 @@ async def check(service: Ready, caller: Anybody, given: CheckIn) -> CheckOut:
     """Whether a rule can be read, and where it cannot."""
     try:
         tree = parse(given.rule)
-        check_calls(tree, service.rules.matcher.operators, service.rules.matcher.schema)
+        matcher = service.rules.matcher
+        text = given.rule if isinstance(given.rule, str) else None
+        check_calls(tree, matcher.operators, matcher.schema, text)
         service.schema.check_rule(given.rule)
     except RuleError as error:
         return CheckOut(valid=False, text=None, error=rule_error(error))

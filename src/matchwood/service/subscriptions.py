@@ -149,7 +149,8 @@ class Subscriptions:
             tree = parse(rule)
             text = text_of(rule) if text is None else text
             matcher = self._index.matcher
-            check_calls(tree, matcher.operators, matcher.schema)
+            given = rule if isinstance(rule, str) else None  # errors show their place in it
+            check_calls(tree, matcher.operators, matcher.schema, given)
             self.fits(rule)
             if "\0" in text:
                 raise RuleError("a rule has no character of code 0")

@@ -64,6 +64,8 @@ def open_bytes(path: str | Path) -> IO[bytes]:
 
 def json_lines(path: str | Path) -> Iterator[tuple[int, object] | BadRow]:
     """The value of every line that is not blank, with its number from 1."""
+    if str(path) == STDIN and sys.stdin is None:
+        raise TableError("standard input is closed")
     opened: AbstractContextManager[IO[bytes]] = (
         nullcontext(sys.stdin.buffer) if str(path) == STDIN else open_bytes(path)
     )

@@ -1,0 +1,100 @@
+"""Where a piece of a `like` pattern is found: in time near linear, whatever the piece.
+
+A piece without `_` is a plain text, which Python finds. With `_` a short one is followed through
+the value by bits, one a character of the piece. A long one is found by sums: every character is
+a direction in the plane, and where piece and value agree, as many directions add up as the piece
+asks for; Fourier transforms make the sums of all places at once.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+ANY = "\udfff"  # any one character: half of a surrogate pair, which no pattern and no value has
+SHORT = 256  # characters of a piece that is followed by bits
+
+# What sums differ by where they should not: far above rounding, far below most differences.
+_TOLERANCE = 1e-5
+# Nobody can know which characters have like directions, and make values of them.
+_TURN = random.SystemRandom().getrandbits(32) | 1
+
+
+def find(value: str, piece: str, start: int, end: int) -> int:
+    """The first place of a piece in value[start:end], -1 where it is nowhere.
+
+    >>> find("abcabd", f"b{ANY}", 2, 6)
+    4
+    """
+    if ANY not in piece:
+        return value.find(piece, start, end)
+    if len(piece) <= SHORT:
+        return _find_by_bits(value, piece, start, end)
+    return _find_by_sums(value, piece, start, end)
+
+
+def is_at(value: str, position: int, piece: str) -> bool:
+    """Whether a piece is at a position, where there is room for it."""
+    if ANY not in piece:
+        return value.startswith(piece, position)
+    return all(c == ANY or value[position + i] == c for i, c in enumerate(piece))
+
+
+def _find_by_bits(value: str, piece: str, start: int, end: int) -> int:
+    """Bit i of `state`: the first i + 1 characters of the piece end here."""
+    masks = _masks(piece)
+    wild = masks[ANY]
+    whole = 1 << (len(piece) - 1)
+    state = 0
+    for position in range(start, end):
+        state = (state << 1 | 1) & masks.get(value[position], wild)
+        if state & whole:
+            return position - len(piece) + 1
+    return -1
+
+
+@lru_cache(maxsize=1024)
+def _masks(piece: str) -> dict[str, int]:
+    """For each character the places of the piece where it may stand; under ANY for all others."""
+    wild = sum(1 << i for i, c in enumerate(piece) if c == ANY)
+    masks = dict.fromkeys(piece, wild)
+    for i, c in enumerate(piece):
+        masks[c] |= 1 << i
+    return masks
+
+
+def _find_by_sums(value: str, piece: str, start: int, end: int) -> int:
+    import numpy as np
+
+    length = len(piece)
+    wanted = _codes(piece)
+    asked = wanted != ord(ANY)
+    size = 1 << (min(2 * length, max(end - start, length)) - 1).bit_length()
+    turned = np.conj(np.fft.fft(np.where(asked, _directions(wanted), 0), size))
+    most = int(asked.sum()) - _TOLERANCE
+    for low in range(start, end - length + 1, size - length + 1):
+        text = _codes(value[low : min(end, low + size)])
+        sums = np.fft.ifft(np.fft.fft(_directions(text), size) * turned).real
+        for place in np.flatnonzero(sums[: len(text) - length + 1] >= most).tolist():
+            if bool(np.all((text[place : place + length] == wanted) | ~asked)):
+                return low + int(place)
+    return -1
+
+
+def _codes(text: str) -> NDArray[np.uint32]:
+    import numpy as np
+
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
+
+
+def _directions(codes: NDArray[np.uint32]) -> Any:
+    import numpy as np
+
+    turns = np.multiply(codes, np.uint32(_TURN), dtype=np.uint32)
+    return np.exp(turns * (2j * math.pi / 2**32))

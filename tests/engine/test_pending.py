@@ -1,0 +1,79 @@
+"""Rules that are in no index yet do not hold up events."""
+
+from __future__ import annotations
+
+from matchwood import Matcher
+from matchwood.language.events import Event
+from matchwood.match import store
+from matchwood.match.finding import Slice, find_many
+
+
+def test_rules_over_long_lists_that_were_just_added_are_as_good_as_built():
+    matcher = Matcher()
+    for i in range(500):
+        matcher.add(i, f"l > {i} or l < -{i} or m = {i}")
+    event = {"l": list(range(-100, 100)), "m": list(range(20_000))}
+    assert sorted(matcher.match(event)) == list(range(500))
+    matcher.join()
+    assert sorted(matcher.match(event)) == list(range(500))
+
+
+def test_rules_that_took_events_long_are_built(monkeypatch):
+    monkeypatch.setattr(store, "PATIENCE", 0.0)
+    matcher = Matcher({"old": "a = 1"})
+    matcher.add("new", "a = 2")
+    assert len(matcher._snapshot.pending) == 1
+    assert matcher.match({"a": 2}) == ["new"]
+    matcher.join()
+    assert not matcher._snapshot.pending
+    assert matcher.match({"a": 2}) == ["new"]
+    matcher.add("newest", "a = 2")
+    assert sorted(matcher.match_batch([{"a": 2}])["rule_id"].to_pylist()) == ["new", "newest"]
+    matcher.join()
+    assert not matcher._snapshot.pending
+
+
+def test_rules_that_took_no_time_stay_pending():
+    matcher = Matcher()
+    matcher.add("new", "a = 2")
+    for _ in range(10):
+        matcher.match({"a": 2})
+    assert len(matcher._snapshot.pending) == 1
+
+
+def test_long_rules_are_built_when_they_are_added():
+    matcher = Matcher()
+    matcher.add("long", " or ".join(f"a = {n}" for n in range(10_000)))
+    assert not matcher._snapshot.pending
+    assert matcher.match({"a": 9_999}) == ["long"]
+
+
+def test_no_rule_is_evaluated_for_each_of_many_events():
+    matcher = Matcher({"old": "a = 1"})
+    matcher.add("new", "a = 2 or b > 3", tags=["t"], priority=2)
+    events = [{"a": n % 4, "b": n % 5} for n in range(2_000)]
+    alone = [(n, "old") for n, event in enumerate(events) if event["a"] == 1]
+    alone += [(n, "new") for n, event in enumerate(events) if event["a"] == 2 or event["b"] > 3]
+    for given in (events, iter(events)):
+        found = matcher.match_batch(given)
+        assert sorted(zip(*found.to_pydict().values(), strict=True)) == sorted(alone)
+    assert matcher.match_batch(events, tags=["t"])["rule_id"].unique().to_pylist() == ["new"]
+    assert matcher.decider.waited == 0.0
+    assert len(matcher._snapshot.pending) == 1
+
+
+def test_an_event_is_read_once_for_all_pending_rules():
+    matcher = Matcher()
+    for i in range(10):
+        matcher.add(i, f"a >= {i}")
+    read = []
+
+    def row(number: int) -> Event:
+        read.append(number)
+        return Event({"a": number})
+
+    piece = Slice(None, row, None, 5)
+    [(events, places)] = find_many(matcher._snapshot, [], 0, piece, None, matcher.decider)
+    assert read == [0, 1, 2, 3, 4]
+    found = sorted(zip(events.tolist(), places.tolist(), strict=True))
+    assert found == [(event, rule) for event in range(5) for rule in range(event + 1)]
