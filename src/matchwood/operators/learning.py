@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.compiled import inlined, lean
+from matchwood.forking import is_left_held
 from matchwood.language.tree import Call, Node
 from matchwood.operators.registry import COST, Operator
 from matchwood.operators.residue import calls_in
@@ -60,6 +61,13 @@ class Calls:
 
     def __len__(self) -> int:
         return len(self.literals)
+
+    def was_changing(self) -> bool:
+        """In a forked process: whether a thread that is not there was adding to this one."""
+        held = is_left_held(self._lock)
+        if held:
+            self._lock = threading.Lock()
+        return held
 
     def numbers(self, literals: Iterable[Node]) -> Ints:
         """The numbers of literals, new ones added."""
