@@ -49,7 +49,7 @@ def test_no_rule_is_lost_between_two_writers(busy):
 
 def test_all_that_goes_over_rules_goes_over_those_of_one_moment(busy):
     """A pair of rules that come and go together is there, or is not."""
-    matcher = Matcher({number: "a = 1" for number in range(40)})
+    matcher = Matcher(dict.fromkeys(range(40), "a = 1"))
 
     def change(number):
         if number % 2:
@@ -117,7 +117,7 @@ def test_the_first_id_decides_of_what_type_ids_are(monkeypatch, change):
 
 def test_where_rules_are_is_made_once(tmp_path):
     """Two threads that need it at once, after a load, have the same."""
-    Matcher({number: "a = 1" for number in range(100)}).save(tmp_path / "rules")
+    Matcher(dict.fromkeys(range(100), "a = 1")).save(tmp_path / "rules")
     matcher = Matcher.load(tmp_path / "rules")
     found = []
     with matcher._lock:
