@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.forking import is_left_held, renew_in_children
+from matchwood.index.file import IndexFileError
 from matchwood.index.segment import Segment
 from matchwood.language.calls import BUILT_IN, check_operator
 from matchwood.language.errors import RuleError
@@ -103,7 +104,12 @@ class Columns:
     def ids(self) -> NDArray[Any]:
         if not isinstance(self._ids, np.ndarray):
             strings = self._ids[:]
-            found = [int(text) for text in strings] if self._integers else strings
+            found: Sequence[Any] = strings
+            if self._integers:
+                try:
+                    found = [int(text) for text in strings]
+                except ValueError:
+                    raise IndexFileError("holds an id that is no integer") from None
             self._ids = np.array(found, object)
         return self._ids
 
