@@ -9,6 +9,7 @@ import time
 from contextlib import contextmanager
 
 import pytest
+from numba.core.compiler_lock import global_compiler_lock
 
 from engine.expected import assert_right
 from matchwood import Matcher
@@ -262,6 +263,31 @@ def test_operators_with_threads_and_loops_answer_in_the_child():
     calls._lock.release()
     matcher.decider.report._lock.release()
     assert isinstance(calls, Calls)
+
+
+def test_a_fork_waits_for_the_compiler():
+    inside = threading.Event()
+    ended = []
+
+    def compile_something():
+        with global_compiler_lock:
+            inside.set()
+            time.sleep(0.3)
+            ended.append(True)
+
+    thread = threading.Thread(target=compile_something)
+    thread.start()
+    assert inside.wait(SECONDS)
+
+    def work():
+        assert ended
+        with global_compiler_lock:
+            pass
+
+    in_child(work)
+    thread.join()
+    with global_compiler_lock:  # it is free here, too
+        pass
 
 
 def test_garbage_is_collected_in_the_child():

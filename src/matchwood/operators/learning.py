@@ -150,16 +150,17 @@ class Calls:
 
     def learned_from(self, other: Calls) -> None:
         """Take over what another one learned of what is here."""
-        for literal, place in self._literal.items():
-            before = other._literal.get(literal)
-            if before is not None:
-                self._asked[place] = other._asked[before]
-                self._held[place] = other._held[before]
-        for call, place in self._number.items():
-            known = other._number.get(call)
-            if known is not None:
-                self._cost[place] = other._cost[known]
-                self._made[place] = other._made[known]
+        with other._lock:  # what is known there has its arrays only when they have grown
+            for literal, place in self._literal.items():
+                before = other._literal.get(literal)
+                if before is not None:
+                    self._asked[place] = other._asked[before]
+                    self._held[place] = other._held[before]
+            for call, place in self._number.items():
+                known = other._number.get(call)
+                if known is not None:
+                    self._cost[place] = other._cost[known]
+                    self._made[place] = other._made[known]
 
     # Scratch for `order.gather`
 
