@@ -11,7 +11,9 @@ EXTRAS := dev,spark,service,bench
 # PySpark comes as a source package, which setuptools and wheel build.
 BUILD_TOOLS := hatchling editables setuptools wheel
 JOBS ?= 2
-BENCHES := $(addprefix matchwood.bench.,parser engine scaling strings ranges boxes few updates files service soak spark spark_large)
+# Seconds that `make soak` has a matcher under load.
+SOAK ?= 600
+BENCHES := $(addprefix matchwood.bench.,parser engine scaling strings ranges boxes few updates files matcher_soak service soak spark spark_large)
 SPARK35 := .venv-spark35
 # What the tests of Spark import, beside matchwood itself.
 SPARK35_TOOLS := duckdb hypothesis polars psutil pytest
@@ -80,7 +82,8 @@ bench: $(STAMP) ## run the benchmarks: each prints a table and a JSON line
 	@$(USE_JAVA); for program in $(BENCHES); do $(PYTHON_BIN) -m $$program; done
 
 .PHONY: soak
-soak: $(STAMP) ## the service under load for minutes, then killed a hundred times on each database; streams killed, forged indexes
+soak: $(STAMP) ## a matcher under load for ten minutes, the service for two, then killed a hundred times on each database; streams killed, forged indexes
+	@$(PYTHON_BIN) -m matchwood.bench.matcher_soak --seconds $(SOAK)
 	@$(PYTHON_BIN) -m matchwood.bench.soak
 	@$(PYTHON_BIN) -m pytest tests/service/test_crash.py --kills 100 -s
 	@$(USE_JAVA); $(PYTHON_BIN) -m pytest tests/spark/test_stream_killed.py tests/index/test_validate.py --long

@@ -13,18 +13,21 @@ import matchwood
 
 PACKAGE = Path(matchwood.__file__).parent
 
-FOUNDATION = "language schema normalise kernel_sources compiled views operators index match engine"
+FOUNDATION = (
+    "language schema normalise forking kernel_sources compiled views operators index match engine"
+)
 # What each package, or module beside the packages, may import: itself, and these.
 MAY_IMPORT = {
     "language": "",
     "schema": "language",
     "normalise": "language schema",
+    "forking": "",
     "kernel_sources": "",
     "compiled": "kernel_sources",
     "views": "compiled",
-    "operators": "language schema normalise compiled views",
-    "index": "language schema normalise operators compiled",
-    "match": "language schema normalise operators compiled views index",
+    "operators": "language schema normalise forking compiled views",
+    "index": "language schema normalise operators forking compiled",
+    "match": "language schema normalise operators forking compiled views index",
     "engine": "language schema normalise operators compiled index match",
     "__init__": FOUNDATION,
     "warm": FOUNDATION,

@@ -18,6 +18,7 @@ import numba
 import numba.extending
 import numpy as np
 from numba.core.caching import FunctionCache
+from numba.core.compiler_lock import global_compiler_lock
 
 from matchwood.kernel_sources import digest_of
 
@@ -59,6 +60,15 @@ if _directory is None:
     )
 elif not config.CACHE_DIR:
     config.CACHE_DIR = str(_directory)
+
+
+# A fork waits for the compiler: what another thread is compiling would be half done in the child,
+# and its lock held for good.
+os.register_at_fork(
+    before=global_compiler_lock.acquire,
+    after_in_parent=global_compiler_lock.release,
+    after_in_child=global_compiler_lock.release,
+)
 
 
 class _Cache(FunctionCache):

@@ -7,43 +7,28 @@ that is there, and waits for nobody.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from matchwood.index.segment import Built, build
 from matchwood.index.statistics import Statistics, profile
 from matchwood.language.calls import check_operator
-from matchwood.language.errors import RuleError
 from matchwood.language.evaluation import Hierarchies
 from matchwood.language.evaluation import bindings as bindings_of
 from matchwood.language.events import Event
 from matchwood.language.explanation import Explanation, explain
 from matchwood.language.text import parse
-from matchwood.language.tree import Node
-from matchwood.language.values import is_text
 from matchwood.match import stored
 from matchwood.match.finding import find
-from matchwood.match.given import count_of, details_of, priority_of, tag_set, text_of
-from matchwood.match.parts import (
-    EMPTY,
-    Columns,
-    Details,
-    Part,
-    Pending,
-    Snapshot,
-    check_calls,
-    check_orders,
-    may_compare_otherwise,
-)
+from matchwood.match.given import count_of, tag_set
+from matchwood.match.mapping import Progress, RuleMapping
+from matchwood.match.parts import Columns, Part, Snapshot, check_calls, check_orders
 from matchwood.match.results import Matches, Near, Stats, nearest
 from matchwood.match.store import Id, Store
 from matchwood.operators.report import Report
 from matchwood.schema import Schema
 
-Progress = Callable[[int, int], None]
 
-
-class Matcher(Store, MutableMapping[Any, Any]):
+class Matcher(RuleMapping):
     """Rules by id, and which of them are true of an event.
 
     >>> m = Matcher({"adults": "age >= 18", "vip": "tier in ('gold', 'platinum')"})
@@ -73,172 +58,6 @@ class Matcher(Store, MutableMapping[Any, Any]):
         if rules is not None:
             self.update(rules, progress=progress)
 
-    # Rules
-
-    def __len__(self) -> int:
-        snapshot = self._snapshot
-        return sum(part.live for part in snapshot.parts) + len(snapshot.pending)
-
-    def __iter__(self) -> Iterator[Id]:
-        return iter(list(self._where))
-
-    def __contains__(self, rule_id: object) -> bool:
-        return rule_id in self._where
-
-    def __getitem__(self, rule_id: Id) -> Node:
-        """The rule, as a tree; `str` of it is its text."""
-        return parse(self._details(rule_id).rule)
-
-    def __setitem__(self, rule_id: Id, rule: object) -> None:
-        self.add(rule_id, rule)
-
-    def __delitem__(self, rule_id: Id) -> None:
-        with self._lock:
-            if rule_id not in self._where:
-                raise KeyError(rule_id)
-            self._snapshot = self._without([rule_id], self._snapshot)
-            del self._where[rule_id]
-            self._tidy()
-
-    def remove(self, ids: Iterable[Id]) -> int:
-        """Take many rules out at once, and say how many were there."""
-        with self._lock:
-            known = [rule_id for rule_id in dict.fromkeys(ids) if rule_id in self._where]
-            if known:
-                self._snapshot = self._without(known, self._snapshot)
-                for rule_id in known:
-                    del self._where[rule_id]
-                self._tidy()
-        return len(known)
-
-    def clear(self) -> None:
-        with self._lock:
-            self._snapshot = EMPTY
-            self._known = {}
-
-    def add(
-        self, rule_id: Id, rule: object, *, tags: Iterable[str] = (), priority: float = 0
-    ) -> None:
-        """Set a rule, with tags to select it by and a priority; a bad rule changes nothing."""
-        self._check_ids([rule_id])
-        tree = parse(rule)
-        self._check_calls(tree, rule if isinstance(rule, str) else None)
-        details = Details(rule_id, text_of(rule), tag_set(tags), priority_of(priority))
-        with self._lock:
-            snapshot = self._snapshot
-            if rule_id in self._where:
-                snapshot = self._without([rule_id], snapshot)
-            pending = (*snapshot.pending, Pending.of(tree, details))
-            self._where[rule_id] = 0
-            self._snapshot = Snapshot(snapshot.parts, pending)
-            self._tidy()
-
-    def update(  # type: ignore[override]
-        self,
-        rules: Any = (),
-        *,
-        errors: str = "raise",
-        progress: Progress | None = None,
-    ) -> list[tuple[Id, RuleError]]:
-        """Set many rules: a mapping, pairs, or a table with columns `id` and `rule`.
-
-        A bad rule raises, and nothing is changed; with errors="collect" the good ones are taken
-        and the bad ones returned, each with its error.
-        """
-        if errors not in ("raise", "collect"):
-            raise ValueError(f"errors is 'raise' or 'collect', found {errors!r}")
-        if isinstance(rules, Matcher):
-            given = [rules._details(rule_id) for rule_id in rules]
-        else:
-            given = list(details_of(rules))
-        self._check_ids([one.id for one in given])
-        latest = {one.id: one for one in given}
-        refused: list[tuple[Id, RuleError]] = []
-        kept = []
-        for one in latest.values():
-            if isinstance(one.rule, str):
-                kept.append(one)
-                continue
-            try:
-                kept.append(one._replace(rule=text_of(one.rule)))
-            except RuleError as error:
-                if errors == "raise":
-                    raise
-                refused.append((one.id, error))
-        return refused + self.update_details(kept, errors, progress)
-
-    def update_details(
-        self, given: list[Details], errors: str, progress: Progress | None
-    ) -> list[tuple[Id, RuleError]]:
-        """`update` with rules that have distinct ids, and tags and priorities of their own."""
-        built = build([one.rule for one in given], self.statistics, progress)
-        refused = [(given[place].id, error) for place, error in built.refused]
-        if refused and errors == "raise":
-            raise refused[0][1]
-        bad = self._unanswerable(built, given)
-        if bad and errors == "raise":
-            raise bad[0][1]
-        if bad:
-            ids = {rule_id for rule_id, _ in bad}
-            rest = [one for one in given if one.id not in ids]
-            return [*bad, *self.update_details(rest, errors, progress)]
-        part = self._part(built, given)
-        with self._lock:
-            replaced = [i for i in part.details.ids.tolist() if i in self._where]
-            snapshot = self._without(replaced, self._snapshot) if replaced else self._snapshot
-            self._snapshot = self._with(part, snapshot)
-            self._tidy()
-        return refused
-
-    def _check_ids(self, ids: Sequence[Any]) -> None:
-        """Strings or integers that Arrow can hold, and of the one type of this matcher."""
-        strings: bool | None = next((isinstance(known, str) for known in self._where), None)
-        for rule_id in ids:
-            is_string = isinstance(rule_id, str)
-            if not is_string and (isinstance(rule_id, bool) or not isinstance(rule_id, int)):
-                raise TypeError(f"an id is a string or an integer, found {type(rule_id).__name__}")
-            if strings is None:
-                strings = is_string
-            if strings != is_string:
-                kind = "strings" if strings else "integers"
-                raise TypeError(f"the ids of this matcher are {kind}, found {rule_id!r}")
-            if is_string and not is_text(rule_id):
-                raise ValueError(f"an id is valid Unicode, found {rule_id!r}")
-            if not is_string and not -(2**63) <= rule_id < 2**63:
-                raise ValueError(f"an integer id has at most 64 bits, found {rule_id}")
-
-    def _check_calls(self, tree: Node, text: str | None = None) -> None:
-        check_calls(tree, self.operators, self.schema, text)
-        if self.enforced is not None:
-            self.enforced.admit(tree)
-
-    def _unanswerable(self, built: Built, given: Sequence[Details]) -> list[tuple[Id, RuleError]]:
-        """The rules with calls that nothing could answer.
-
-        Those that the index decides are looked for only if one of their calls is such, or they
-        may name what has an order of its own; an enforced schema looks at every rule as it was
-        written.
-        """
-        places: Iterable[int] = range(len(given))
-        if self.enforced is None:
-            try:
-                for node in built.segment.opaque:
-                    self._check_calls(node)
-            except RuleError:
-                pass
-            else:
-                odd = may_compare_otherwise([one.rule for one in given], self.schema)
-                places = sorted({*built.costly, *odd})
-        bad = []
-        for place in places:
-            one = given[place]
-            try:
-                tree = built.costly[place] if place in built.costly else parse(one.rule)
-                self._check_calls(tree, one.rule if isinstance(one.rule, str) else None)
-            except RuleError as error:
-                bad.append((one.id, error))
-        return bad
-
     # Matching
 
     def match(
@@ -257,13 +76,19 @@ class Matcher(Store, MutableMapping[Any, Any]):
         """
         found = self._found(event, tags)
         ids = found.ids() if limit is None else found.best(limit)
-        return {rule_id: self._bindings(rule_id, found) for rule_id in ids} if bindings else ids
+        return self._bindings(ids, found) if bindings else ids
 
-    def _bindings(self, rule_id: Id, found: Matches) -> list[dict[str, object]]:
-        if found.event is None:
-            return []
-        ask = self.decider.asking(found.event, rule_id)
-        return bindings_of(self[rule_id], found.event.seen, ask=ask)
+    def _bindings(self, ids: list[Id], found: Matches) -> dict[Id, list[dict[str, object]]]:
+        event = found.event
+        if event is None:
+            return {rule_id: [] for rule_id in ids}
+        rules = found.rules()
+        return {
+            rule_id: bindings_of(
+                parse(rules[rule_id]), event.seen, ask=self.decider.asking(event, rule_id)
+            )
+            for rule_id in ids
+        }
 
     def count(
         self,
@@ -331,8 +156,11 @@ class Matcher(Store, MutableMapping[Any, Any]):
 
     def explain(self, rule: object, event: Mapping[str, object]) -> Explanation:
         """The tree of a rule (its id, or a rule) with true, false or undefined at each node."""
-        is_id = isinstance(rule, str | int) and not isinstance(rule, bool) and rule in self._where
-        tree = self[rule] if is_id else parse(rule)  # type: ignore[index]
+        is_id = isinstance(rule, str | int) and not isinstance(rule, bool)
+        try:
+            tree = self[rule] if is_id else parse(rule)  # type: ignore[index]
+        except KeyError:
+            tree = parse(rule)
         return explain(tree, event, operators=self.operators, schema=self.schema)
 
     def why_not(self, event: Mapping[str, object], n: int = 5) -> list[Near]:
@@ -345,7 +173,8 @@ class Matcher(Store, MutableMapping[Any, Any]):
 
     def stats(self) -> Stats:
         """Rules, predicates, nodes, sharing, bytes and levels of the index."""
-        return Stats.of(self._snapshot, len(self))
+        snapshot = self._snapshot
+        return Stats.of(snapshot, snapshot.rules)
 
     @staticmethod
     def profile(events: Iterable[Mapping[str, object]]) -> Statistics:
@@ -356,9 +185,9 @@ class Matcher(Store, MutableMapping[Any, Any]):
 
     def __getstate__(self) -> dict[str, Any]:
         self.join()
-        with self._lock:
-            parts = [(part.segment, list(part.details), part.dead) for part in self._snapshot.parts]
-            pending = [p.details for p in self._snapshot.pending]
+        snapshot = self._snapshot
+        parts = [(part.segment, list(part.details), part.dead) for part in snapshot.parts]
+        pending = [p.details for p in snapshot.pending]
         return {
             "parts": parts,
             "pending": pending,

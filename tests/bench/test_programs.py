@@ -23,6 +23,7 @@ EXPECTED = {
     "engine": ("scan_over_kernel_p50", {"uniform", "zipf"}),
     "few": ("event_p50_us", {"match", "match in between", "rule-engine"}),
     "files": ("load_ms", {"checked", "trusted"}),
+    "matcher_soak": ("rss_mib", {"start", "1/4", "4/4"}),
     "parser": ("cold_rules_a_second", {"ABE-Gen", "without sharing"}),
     "ranges": ("match_batch_ms", {"sparse", "dense"}),
     "scaling": ("over_smallest", {"333", "1,000", "3,333", "10,000"}),

@@ -35,10 +35,11 @@ def test_rules_and_matching(service: Served, rules: Client) -> None:
         assert (await client.explain("x = 1", {}))["truth"] == "undefined"
         assert (await client.check("x ="))["valid"] is False
         assert (await client.status())["rules"] == 2
-        await client.rules.remove("a")
-        for missing in (client.rules.remove, client.rules.get):
-            with pytest.raises(KeyError):
-                await missing("a")
+        assert await client.rules.remove(["a", "nobody"]) == 1
+        with pytest.raises(KeyError):
+            await client.rules.get("a")
+        with pytest.raises(TypeError, match=r"write `remove\(\['b'\]\)`"):
+            await client.rules.remove("b")
         with pytest.raises(RuleError, match="column 4"):
             await client.rules.add("c", "x =")
 

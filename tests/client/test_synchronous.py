@@ -28,10 +28,14 @@ def test_rules_are_a_mapping(rules: Client) -> None:
     assert held.details("vip") == Rule("vip", "tier = 'gold'", frozenset({"eu", "x"}), 5.0)
     assert [rule.id for rule in held.find("gold")] == ["a/b c?", "vip"]
     del held["adults"]
-    held.remove("a/b c?")
-    for missing in (held.__getitem__, held.__delitem__, held.remove):
+    assert held.remove(["a/b c?", "adults", "a/b c?"]) == 1
+    for missing in (held.__getitem__, held.__delitem__):
         with pytest.raises(KeyError, match="adults"):
             missing("adults")
+    for one in ("vip", b"vip", 7):
+        with pytest.raises(TypeError, match=r"several ids, such as a list, found .*remove\(\["):
+            held.remove(one)  # type: ignore[arg-type]
+    assert sorted(held) == ["vip"]
     assert held.get("adults") is None
 
 

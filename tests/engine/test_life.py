@@ -357,3 +357,14 @@ def test_many_rules_are_removed_at_once() -> None:
     assert sorted(m.match({"x": 10})) == [0, 1, 2, 4, 6, 7, 8, 9, 10]
     assert len(m) == 98
     assert m.remove([]) == 0
+    assert m.remove(n for n in range(8, 12)) == 4
+
+
+@pytest.mark.parametrize("one", ["adults", b"adults", 7, None, True])
+def test_one_id_is_not_taken_for_many(one: object) -> None:
+    """A string is a sequence of strings, which may well be ids."""
+    m = Matcher(dict.fromkeys("adults", "x = 1") | {"adults": "x = 1"})
+    with pytest.raises(TypeError, match="remove takes several ids") as caught:
+        m.remove(one)  # type: ignore[arg-type]
+    assert f"`del m[{one!r}]` or `m.remove([{one!r}])`" in str(caught.value)
+    assert len(m) == 7

@@ -1,5 +1,6 @@
 """Merges in the background, and those in a process of their own."""
 
+import logging
 import os
 import signal
 import subprocess
@@ -120,6 +121,64 @@ def test_the_process_ends_with_the_one_that_started_it(tmp_path):
     process.stdin.close()
     assert process.wait(60) == 1
     assert not folder.exists()
+
+
+@pytest.mark.parametrize("error", [MemoryError("all of it"), RuntimeError("?"), SystemExit(3)])
+def test_a_merge_that_fails_keeps_all_rules_and_is_tried_again(monkeypatch, caplog, error):
+    usual = store.build
+    failing = True
+
+    def build(rules, statistics):
+        if failing and threading.current_thread() is not threading.main_thread():
+            raise error
+        return usual(rules, statistics)
+
+    monkeypatch.setattr(store, "build", build)
+    matcher, known = start()
+    with caplog.at_level(logging.WARNING):
+        life(matcher, known)
+        matcher.join()
+    assert "merging rules failed and is tried again in 1 s" in caplog.text
+    assert str(error) in caplog.text
+    assert_right(matcher, known, EVENTS)
+    assert len(matcher._snapshot.parts) > store.MAX_PARTS
+    failing = False
+    matcher._resume = 0.0
+    matcher[5000] = known[5000] = "a > 1"
+    check(matcher, known)
+    assert len(matcher._snapshot.parts) <= store.MAX_PARTS
+    assert matcher._failures == 0
+
+
+def test_pauses_between_merges_that_fail_grow():
+    matcher = Matcher()
+    for pause in (1, 2, 4, 8, 16, 32, 60, 60):
+        before = time.monotonic()
+        matcher._put_off(MemoryError())
+        assert before + pause <= matcher._resume < before + pause + 1
+
+
+def test_writers_go_on_where_not_even_they_can_build(monkeypatch):
+    """Rules stay pending, and are evaluated one by one."""
+
+    def build(rules, statistics):
+        raise MemoryError
+
+    matcher, known = start()
+    usual = store.build
+    monkeypatch.setattr(store, "build", build)
+    for number in range(1000, 1200):
+        matcher[number] = known[number] = "a = 1"
+    matcher.join()
+    assert_right(matcher, known, EVENTS)
+    assert len(matcher._snapshot.pending) == 200
+    monkeypatch.setattr(store, "build", usual)
+    for number in range(1200, 1500):
+        matcher[number] = known[number] = "a = 1"
+    assert len(matcher._snapshot.pending) <= store.MOST_PENDING
+    assert matcher._most_pending == store.MOST_PENDING
+    matcher.join()
+    assert_right(matcher, known, EVENTS)
 
 
 def test_writers_do_not_make_parts_while_the_background_keeps_up(monkeypatch):

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from matchwood.language import RuleError, text
+from matchwood.language import RuleError, simple, text
 from matchwood.language.simple import simple_predicate, simple_rule
 from matchwood.workloads.abe_gen import AbeGen
 from matchwood.workloads.audiences import Audiences
@@ -80,3 +80,18 @@ def test_equal_predicates_are_one_object() -> None:
     assert simple_predicate("age >= 18") is simple_predicate("age >= 18")
     long = f"a = '{'x' * 300}'"
     assert simple_predicate(long) is not simple_predicate(long)
+
+
+def test_predicates_that_come_again_stay_and_others_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(simple, "_MAX_INTERNED", 100)
+    simple.forget()
+    again = simple_predicate("again = 1")
+    for number in range(1_000):
+        assert simple_predicate(f"once = {number}") is not None
+        if number % 50 == 0:
+            assert simple_predicate("again = 1") is again
+        assert len(simple._interned) + len(simple._older) <= 200
+    simple.forget()
+    assert not simple._interned
+    assert not simple._older
+    assert simple_predicate("again = 1") == again

@@ -103,6 +103,20 @@ def put_rule(
     return Call("PUT", _rule_path(rule_id), _nothing, form, rule=rule)
 
 
+def several(ids: Any) -> list[str]:
+    """Ids that are given together, each once; a single one is refused, as `Matcher.remove` does.
+
+    >>> several(["a", "b", "a"])
+    ['a', 'b']
+    """
+    if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
+        found = "one id" if isinstance(ids, str) else type(ids).__name__
+        raise TypeError(
+            f"remove takes several ids, such as a list, found {found}: write `remove([{ids!r}])`"
+        )
+    return list(dict.fromkeys(ids))
+
+
 def delete_rule(rule_id: str) -> Call[None]:
     return Call("DELETE", _rule_path(rule_id), _nothing)
 

@@ -205,9 +205,19 @@ class Rules(MutableMapping[str, Any]):
         """Set a rule, with tags to select it by and a priority."""
         self._client.send(calls.put_rule(rule_id, rule, tags, priority))
 
-    def remove(self, rule_id: str) -> None:
-        """Take a rule out; a KeyError where there is none."""
-        del self[rule_id]
+    def remove(self, ids: Iterable[str]) -> int:
+        """Take many rules out, one after the other, and say how many were there.
+
+        For one there is `del`, which raises a KeyError where there is none.
+        """
+        there = 0
+        for rule_id in calls.several(ids):
+            try:
+                del self[rule_id]
+                there += 1
+            except KeyError:
+                pass
+        return there
 
     def details(self, rule_id: str) -> Rule:
         """A rule with its tags and priority."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -40,12 +42,29 @@ class Gathered(NamedTuple):
 def no_collection() -> Iterator[None]:
     """Bulk work makes millions of objects that all live on: looking for garbage is waste."""
     enabled = gc.isenabled()
+    thread = threading.get_ident()
+    if enabled:
+        _without_collection.add(thread)
     gc.disable()
     try:
         yield
     finally:
         if enabled:
+            _without_collection.discard(thread)
             gc.enable()
+
+
+_without_collection: set[int] = set()  # threads that will enable it again
+
+
+def _collect_in_child() -> None:
+    """A thread that a forked process does not have enables nothing there."""
+    if _without_collection and threading.get_ident() not in _without_collection:
+        gc.enable()
+    _without_collection.intersection_update([threading.get_ident()])
+
+
+os.register_at_fork(after_in_child=_collect_in_child)
 
 
 def gather(rules: Sequence[object], atoms: Atoms, progress: Progress | None = None) -> Gathered:

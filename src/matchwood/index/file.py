@@ -70,8 +70,8 @@ class Arrays(dict[str, Array]):
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp(), "numbers.mw")
-    >>> write(path, {"lazy": ["text"]}, {"text": np.zeros(3, np.uint8), "one": np.ones(2)})
-    >>> meta, arrays = read(path)
+    >>> write(path, {}, {"text": np.zeros(3, np.uint8)})
+    >>> meta, arrays = read(path, check=False)
     >>> sorted(arrays.unchecked)
     ['text']
     >>> arrays.verify("text").tolist(), sorted(arrays.unchecked)
@@ -83,7 +83,6 @@ class Arrays(dict[str, Array]):
         self._path = path
         self._whole: dict[str, tuple[Bytes, int, str]] = {}  # with its padding; length; checksum
         self.unchecked: set[str] = set()
-        self.lazy: frozenset[str] = frozenset()
 
     def verify(self, name: str) -> Array:
         """The array; IndexFileError where it is not what was written. Looks only once."""
@@ -95,8 +94,8 @@ class Arrays(dict[str, Array]):
         return self[name]
 
     def verify_all(self) -> None:
-        """Verify all arrays but the lazy ones."""
-        for name in self.keys() - self.lazy:
+        """Verify all arrays."""
+        for name in self:
             self.verify(name)
 
 
@@ -106,8 +105,7 @@ class Arrays(dict[str, Array]):
 def write(path: Name, meta: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
     """Write a file in one step: whoever reads `path` meanwhile sees the old one, or all of this.
 
-    `meta` is anything that JSON holds. Arrays that it names under "lazy" are not checked when the
-    file is read, only by `Arrays.verify`.
+    `meta` is anything that JSON holds.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp(), "numbers.mw")
@@ -117,8 +115,6 @@ def write(path: Name, meta: Mapping[str, Any], arrays: Mapping[str, Array]) -> N
     ({'rules': 2}, [0, 1, 2])
     """
     flat = {name: _flat_bytes(name, array) for name, array in arrays.items()}
-    if unknown := set(meta.get("lazy", ())) - set(arrays):
-        raise ValueError(f"meta['lazy'] names what is no array: {sorted(unknown)}")
     opening = _opening(meta, arrays, flat)
     target = Path(os.path.realpath(path))  # a link goes on pointing to it
     beside = target.with_name(f"{target.name}.tmp-{os.getpid()}-{secrets.token_hex(4)}")
@@ -190,8 +186,8 @@ class _Described(NamedTuple):
 def read(path: Name, *, check: bool = True) -> tuple[dict[str, Any], Arrays]:
     """What was written: (meta, arrays), the arrays views of one mapping of the file.
 
-    The header is always checked; with `check` all arrays but the lazy ones are too. A file that
-    is not as it was written raises IndexFileError. The file must not be shortened in place while
+    The header is always checked; with `check` all arrays are too. A file that is not as it was
+    written raises IndexFileError. The file must not be shortened in place while
     it is mapped; `write` never does that, it puts a new one in its place.
     """
     data = _mapped(path)
@@ -202,7 +198,6 @@ def read(path: Name, *, check: bool = True) -> tuple[dict[str, Any], Arrays]:
         arrays[name] = whole[:length].view(dtype).reshape(shape)
         arrays._whole[name] = whole, length, expected
     arrays.unchecked = set(described)
-    arrays.lazy = frozenset(meta.get("lazy", ()))
     if check:
         arrays.verify_all()
     return meta, arrays
@@ -265,9 +260,6 @@ def _parsed(header: bytes, begin: int) -> tuple[dict[str, Any], dict[str, _Descr
     meta, arrays = said["meta"], said["arrays"]
     if not isinstance(meta, dict) or not isinstance(arrays, dict):
         raise TypeError("meta and arrays are objects")
-    lazy = meta.get("lazy", [])
-    if not isinstance(lazy, list) or not all(isinstance(name, str) for name in lazy):
-        raise TypeError("lazy is a list of names")
     described = {}
     offset = begin
     for name, array in arrays.items():

@@ -17,7 +17,7 @@ from matchwood.language.predicates import Between, Call, Comparison, In, IsNull,
 from matchwood.language.tokens import COMPARE, NUMBER, PATH, STRING, reserved, unquote
 from matchwood.language.values import Literal, negative, read_number
 
-_MAX_INTERNED = 1 << 18
+_MAX_INTERNED = 1 << 16  # in each of two generations, at 400 to 750 bytes each
 _MAX_INTERNED_TEXT = 200  # longer predicates hardly repeat, and would fill the memory
 
 _LITERAL = rf"(?:-?+{NUMBER}|{STRING})"
@@ -49,6 +49,7 @@ _WORDS = {
 }
 
 _interned: dict[str, Node] = {}
+_older: dict[str, Node] = {}  # those of the generation before: what is asked for again stays
 
 
 class Chain:
@@ -93,12 +94,15 @@ def simple_rule(text: str) -> Node | None:
 
 def simple_predicate(text: str) -> Node | None:
     """The node of a simple predicate, interned."""
+    global _interned, _older
     node = _interned.get(text)
     if node is None:
-        node = _made(text)
+        node = _older.get(text)
+        if node is None:
+            node = _made(text)
         if node is not None and len(text) <= _MAX_INTERNED_TEXT:
             if len(_interned) >= _MAX_INTERNED:
-                _interned.clear()
+                _older, _interned = _interned, {}
             _interned[text] = node
     return node
 
@@ -106,6 +110,7 @@ def simple_predicate(text: str) -> Node | None:
 def forget() -> None:
     """Give back the memory of the interned predicates; they are read anew when they come again."""
     _interned.clear()
+    _older.clear()
 
 
 def _read(pieces: list[str]) -> Node | None:

@@ -7,6 +7,7 @@ searched anywhere.
 
 from __future__ import annotations
 
+import os
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from matchwood.language.errors import RuleError
 from matchwood.language.wildcards import ANY, find, is_at
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 # RE2 expands `x{1000}` before it refuses what is too large: gigabytes for a pattern of 1 MiB.
 MAX_PATTERN = 32_768
@@ -148,4 +149,38 @@ def search_options(memory: int = SEARCH_MEMORY) -> Any:
 
 def rlike(value: str, pattern: str) -> bool:
     """Whether RE2 finds `pattern` anywhere in `value`."""
-    return regular_expression(pattern).search(value) is not None
+    compiled = regular_expression(pattern)
+    return asked(compiled, compiled.search, value) is not None
+
+
+# RE2 searches without Python's lock, and with locks of its own, which a forked process would find
+# held for good: what another thread was searching with is not used there.
+_asked: list[Any] = []  # append and remove are atomic
+_left: list[Any] = []
+
+
+def asked(compiled: Any, search: Callable[[Any], Any], text: Any) -> Any:
+    """The result of a search with something that RE2 compiled."""
+    _asked.append(compiled)
+    try:
+        return search(text)
+    finally:
+        _asked.remove(compiled)
+
+
+def is_left(compiled: Any) -> bool:
+    """Whether a thread of the process that this one was forked from was searching with it."""
+    return bool(_left) and any(one is compiled for one in _left)
+
+
+def _after_fork() -> None:
+    if _asked:
+        import re2
+
+        _left.extend(_asked)
+        _asked.clear()
+        regular_expression.cache_clear()
+        re2.purge()
+
+
+os.register_at_fork(after_in_child=_after_fork)

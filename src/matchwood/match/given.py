@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from matchwood.language.text import parse
+from matchwood.language.values import is_text
 from matchwood.match.parts import Details
 
 
@@ -49,6 +50,41 @@ def count_of(events: Any) -> int | None:
         return len(events)
     except TypeError:
         return None
+
+
+def check_ids(ids: Sequence[Any], strings: bool | None) -> None:
+    """Strings or integers that Arrow can hold, and of one type: that of the ids that are there.
+
+    `strings` says whether those are strings; None where there are none.
+    """
+    for rule_id in ids:
+        is_string = isinstance(rule_id, str)
+        if not is_string and (isinstance(rule_id, bool) or not isinstance(rule_id, int)):
+            raise TypeError(f"an id is a string or an integer, found {type(rule_id).__name__}")
+        if strings is None:
+            strings = is_string
+        if strings != is_string:
+            kind = "strings" if strings else "integers"
+            raise TypeError(f"the ids of this matcher are {kind}, found {rule_id!r}")
+        if is_string and not is_text(rule_id):
+            raise ValueError(f"an id is valid Unicode, found {rule_id!r}")
+        if not is_string and not -(2**63) <= rule_id < 2**63:
+            raise ValueError(f"an integer id has at most 64 bits, found {rule_id}")
+
+
+def several(ids: Iterable[Any]) -> list[Any]:
+    """Ids that are given together, each once; a single one is refused.
+
+    >>> several(["a", "b", "a"])
+    ['a', 'b']
+    """
+    if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
+        one = "one id" if isinstance(ids, str | int) else type(ids).__name__
+        raise TypeError(
+            f"remove takes several ids, such as a list, found {one}: "
+            f"write `del m[{ids!r}]` or `m.remove([{ids!r}])`"
+        )
+    return list(dict.fromkeys(ids))
 
 
 def text_of(rule: object) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood.forking import is_left_held, renew_in_children
+from matchwood.index.file import IndexFileError
 from matchwood.index.segment import Segment
 from matchwood.language.calls import BUILT_IN, check_operator
 from matchwood.language.errors import RuleError
@@ -59,6 +60,7 @@ class Columns:
         self.rules = rules
         self.tags = tags
         self.priority = priority
+        self._arrow_ids: Any = None
 
     @classmethod
     def of(cls, details: Sequence[Details]) -> Columns:
@@ -104,16 +106,23 @@ class Columns:
     def ids(self) -> NDArray[Any]:
         if not isinstance(self._ids, np.ndarray):
             strings = self._ids[:]
-            found = [int(text) for text in strings] if self._integers else strings
+            found: Sequence[Any] = strings
+            if self._integers:
+                try:
+                    found = [int(text) for text in strings]
+                except ValueError:
+                    raise IndexFileError("holds an id that is no integer") from None
             self._ids = np.array(found, object)
         return self._ids
 
-    @cached_property
+    @property
     def arrow_ids(self) -> Any:
         """The ids as an Arrow array, made once: every batch refers to them."""
-        import pyarrow as pa
+        if self._arrow_ids is None:
+            import pyarrow as pa
 
-        return pa.array(self.ids)
+            self._arrow_ids = pa.array(self.ids)
+        return self._arrow_ids
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -134,23 +143,40 @@ class Ready:
     def __init__(self, segment: Segment, context: Context) -> None:
         self._segment = segment
         self._context = context
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # Python's cached_property has one lock for all instances
+        self._matcher: SegmentMatcher | None = None
+        self._batch: BatchMatcher | None = None
         self.known_costly: Costly | None = None
+        renew_in_children(self)
 
-    @cached_property
+    def after_fork(self) -> None:
+        if is_left_held(self._lock):
+            self._lock = threading.RLock()
+
+    @property
     def matcher(self) -> SegmentMatcher:
-        with self._lock:
-            known = self.__dict__.get("matcher")
-            return known or SegmentMatcher(self._segment, *self._context)
+        made = self._matcher
+        if made is None:
+            with self._lock:
+                made = self._matcher
+                if made is None:
+                    made = self._matcher = SegmentMatcher(self._segment, *self._context)
+        return made
 
-    @cached_property
+    @property
     def batch(self) -> BatchMatcher:
-        return BatchMatcher(self.matcher)
+        made = self._batch
+        if made is None:
+            with self._lock:
+                made = self._batch
+                if made is None:
+                    made = self._batch = BatchMatcher(self.matcher)
+        return made
 
     @property
     def bytes(self) -> int:
         """Of what was made of the segment because it pays."""
-        known: SegmentMatcher | None = self.__dict__.get("matcher")
+        known = self._matcher
         return 0 if known is None else known.ways.bytes
 
     def costly(self, details: Columns) -> Costly:
@@ -293,6 +319,18 @@ class Snapshot(NamedTuple):
 
     parts: tuple[Part, ...]  # largest first
     pending: tuple[Pending, ...]
+
+    @property
+    def rules(self) -> int:
+        """How many there are."""
+        return sum(part.live for part in self.parts) + len(self.pending)
+
+    def details(self) -> Iterator[Details]:
+        """Those of all rules."""
+        for part in self.parts:
+            yield from part.live_details()
+        for one in self.pending:
+            yield one.details
 
 
 EMPTY = Snapshot((), ())

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood.forking import is_left_held, renew_in_children
 from matchwood.language.arithmetic import Attribute
 from matchwood.language.errors import RuleError
 from matchwood.language.evaluation import Hierarchies
@@ -84,6 +85,12 @@ class PatternIndex:
         for _, node in tests:
             if isinstance(node, Call) and node.name == "isa" and schema is None:
                 raise RuleError(f"{node} needs a schema with a hierarchy for its attribute")
+        renew_in_children(self)
+
+    def after_fork(self) -> None:
+        if is_left_held(self._lock):
+            self._lock = threading.Lock()
+            self._cache, self._cache_size = {}, 0
 
     def hits(self, value: str) -> Numbers:
         """The numbers of the tests that are true of a string."""

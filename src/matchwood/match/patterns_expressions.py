@@ -9,7 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from matchwood.language.strings import SEARCH_MEMORY, program_size, search_options
+from matchwood.language.strings import (
+    SEARCH_MEMORY,
+    asked,
+    is_left,
+    program_size,
+    regular_expression,
+    search_options,
+)
 
 SET_SIZE = 400  # expressions a set: one set of all would make states without end
 SET_TEXT = 20_000  # characters of expressions a set
@@ -146,11 +153,9 @@ class Expression:
         self._compiled: Any = None
 
     def finds(self, text: str) -> bool:
-        if self._compiled is None:
-            import re2
-
-            self._compiled = re2.compile(self._pattern, search_options())
-        return self._compiled.search(text) is not None
+        if self._compiled is None or is_left(self._compiled):
+            self._compiled = regular_expression(self._pattern)
+        return asked(self._compiled, self._compiled.search, text) is not None
 
 
 class ExpressionSet:
@@ -171,25 +176,42 @@ class ExpressionSet:
             size += len(pattern)
             steps += _steps(pattern)
         memory = max(LEAST_MEMORY, SET_MEMORY // len(chunks))
-        self._chunks = [(_set_of(chunk, memory), list(map(Expression, chunk))) for chunk in chunks]
+        self._chunks = [_Chunk(chunk, memory) for chunk in chunks]
 
     def found(self, text: str) -> list[int]:
         """The places, among the patterns, of those that are found in the text."""
         encoded = text.encode()
         found: list[int] = []
         first = 0
-        for together, alone in self._chunks:
-            places = together.Match(encoded) if together is not None else None
-            if places is None:
-                places = [i for i, expression in enumerate(alone) if expression.finds(text)]
-            found += [first + place for place in places if place < len(alone)]
-            first += len(alone)
+        for chunk in self._chunks:
+            found += [first + place for place in chunk.found(encoded, text)]
+            first += len(chunk.alone)
         return found
 
 
 def _steps(pattern: str) -> int:
     """About how long the program of an expression is: where nothing is repeated, as its text."""
     return program_size(pattern) if "{" in pattern or "\\" in pattern else len(pattern)
+
+
+class _Chunk:
+    """Some expressions in one set of RE2's."""
+
+    def __init__(self, patterns: Sequence[str], memory: int) -> None:
+        self._patterns = patterns
+        self._memory = memory
+        self._together = _set_of(patterns, memory)
+        self.alone = list(map(Expression, patterns))
+
+    def found(self, encoded: bytes, text: str) -> list[int]:
+        places = None
+        if is_left(self._together):
+            self._together = _set_of(self._patterns, self._memory)
+        if self._together is not None:
+            places = asked(self._together, self._together.Match, encoded)
+        if places is None:
+            return [i for i, expression in enumerate(self.alone) if expression.finds(text)]
+        return [place for place in places if place < len(self.alone)]
 
 
 def _set_of(patterns: Sequence[str], memory: int) -> Any:

@@ -51,6 +51,15 @@ class Matches:
         found.extend(details.id for details in self._pending)
         return found
 
+    def rules(self) -> dict[Any, Any]:
+        """The rules by id, as they were given."""
+        found = {details.id: details.rule for details in self._pending}
+        for part, ordinals in self._parts:
+            for ordinal in ordinals.tolist():
+                details = part.details[ordinal]
+                found[details.id] = details.rule
+        return found
+
     def best(self, limit: int) -> list[Any]:
         """The ids of highest priority; ids are made only of those."""
         if limit < 0:

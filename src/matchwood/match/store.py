@@ -8,13 +8,17 @@ gone from the result as well.
 
 from __future__ import annotations
 
+import logging
 import threading
+import time
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood.forking import is_left_held, renew_in_children
+from matchwood.index.file import IndexFileError
 from matchwood.index.segment import Built, build
 from matchwood.index.statistics import Statistics
 from matchwood.language.errors import RuleError
@@ -45,8 +49,12 @@ WORTH_BUILDING = 256  # evaluations that take about as long as a build
 MAX_PARTS = 4
 FACTOR = 4  # a part is merged with smaller ones when it is less than this many times their sum
 ELSEWHERE = 50_000  # rules whose merge is worth a process of its own
+PAUSE = 1.0  # seconds until merging is tried again after it failed; twice as long each time
+LONGEST_PAUSE = 60.0
 _ORDINALS = 1 << 40
 _AT_ONCE = 10_000  # entries that are changed before another thread may run
+
+_log = logging.getLogger("matchwood.match")
 
 
 class Store:
@@ -63,22 +71,50 @@ class Store:
         self._known: dict[Id, int] | None = {}
         self._next = 1
         self._merging: threading.Thread | None = None
+        self._failures = 0  # of merges, one after the other
+        self._resume = 0.0  # the time before which none is tried
+        self._most_pending = MOST_PENDING
+        self._unreadable: set[int] = set()  # numbers of parts that no merge can read
         self.statistics = statistics
         self.operators = available(operators)
         self.schema = schema
         self.decider = Decider(self.operators, schema)
+        renew_in_children(self)
+
+    def after_fork(self) -> None:
+        """Go on from the snapshot, which is always whole, without the thread that merges."""
+        if is_left_held(self._lock):
+            self._lock = threading.RLock()
+            self._known = None  # it may be half changed
+            parts = self._snapshot.parts
+            if any(part.context[1] is not self.schema for part in parts):
+                parts = tuple(part.asking(self._context()) for part in parts)
+                self._snapshot = Snapshot(parts, self._snapshot.pending)
+        self._merging = None
 
     @property
     def _where(self) -> dict[Id, int]:
-        """Id → number of its part << 40 | ordinal, 0 for pending; made when first needed."""
-        if self._known is None:
+        """Id → number of its part << 40 | ordinal, 0 for pending; made when first needed.
+
+        Whoever goes through it, or relies on what it says, has the lock.
+        """
+        known = self._known
+        if known is None:
             with self._lock:
-                known: dict[Id, int] = {}
-                for part in self._snapshot.parts:
-                    _locate(part, known)
-                known.update((pending.details.id, 0) for pending in self._snapshot.pending)
-                self._known = known
-        return self._known
+                known = self._known
+                if known is None:
+                    known = {}
+                    for part in self._snapshot.parts:
+                        _locate(part, known)
+                    known.update((pending.details.id, 0) for pending in self._snapshot.pending)
+                    self._known = known
+        return known
+
+    def _strings(self) -> bool | None:
+        """Whether ids are strings; None where there are none."""
+        with self._lock:
+            known = next(iter(self._where), None)
+        return None if known is None else isinstance(known, str)
 
     @property
     def calls_operators(self) -> bool:
@@ -104,6 +140,7 @@ class Store:
             self.compact()  # it may be a rule that is gone
             self._check_asked(schema)
         with self._lock:
+            self._check_asked(schema)  # also of what came meanwhile
             self.schema = self.decider.schema = schema
             snapshot = self._snapshot
             parts = tuple(part.asking(self._context()) for part in snapshot.parts)
@@ -162,10 +199,16 @@ class Store:
     def _tidy(self) -> None:
         """See to it that there are few pending rules and few parts."""
         pending = self._snapshot.pending
-        if len(pending) > MOST_PENDING or sum(len(p.details.rule) for p in pending) > MOST_TEXT:
-            self._flush()
+        long = sum(len(p.details.rule) for p in pending) > MOST_TEXT
+        if len(pending) > self._most_pending or (long and self._most_pending == MOST_PENDING):
+            try:
+                self._flush()
+                self._most_pending = MOST_PENDING
+            except Exception as error:
+                self._most_pending = 2 * len(self._snapshot.pending)
+                self._put_off(error)
         busy = self._is_behind(self._snapshot.pending) or self._to_merge()
-        if busy and self._merging is None:
+        if busy and self._merging is None and time.monotonic() >= self._resume:
             thread = threading.Thread(target=self._keep_up, daemon=True)
             thread.start()  # it cannot end before we let go of the lock
             self._merging = thread
@@ -179,7 +222,7 @@ class Store:
         """Make a part of the pending rules, now."""
         snapshot = self._snapshot
         if snapshot.pending:
-            built = build([p.tree for p in snapshot.pending], self.statistics)
+            built = whole(build([p.tree for p in snapshot.pending], self.statistics))
             part = self._part(built, [p.details for p in snapshot.pending])
             self._snapshot = self._with(part, Snapshot(snapshot.parts, ()))
             self.decider.waited = 0.0
@@ -187,6 +230,8 @@ class Store:
     def _to_merge(self) -> list[Part]:
         """The smallest parts, with those that are not much larger than all of them together."""
         parts = self._snapshot.parts
+        if self._unreadable:
+            parts = tuple(part for part in parts if part.number not in self._unreadable)
         if len(parts) <= MAX_PARTS:
             return [p for p in parts if p.live < len(p.details) // 2][:1]
         chosen = list(parts[MAX_PARTS - 1 :])
@@ -231,10 +276,28 @@ class Store:
                     self._gather(pending)
                 else:
                     self._merge(chosen)
-        except BaseException:
+                self._failures = 0
+        except BaseException as error:  # whatever it is, rules are as they were
             with self._lock:
                 self._merging = None
-            raise
+                self._put_off(error)
+
+    def _put_off(self, error: BaseException) -> None:
+        pause = min(PAUSE * 2**self._failures, LONGEST_PAUSE)
+        self._failures = min(self._failures + 1, 30)
+        self._resume = time.monotonic() + pause
+        _log.warning(
+            "merging rules failed and is tried again in %g s; all rules are there, "
+            "and matching them takes longer",
+            pause,
+            exc_info=error,
+        )
+
+    def _leave(self, part: Part, error: Exception) -> None:
+        """Merge a part no more: its file is not as it was written, or says what it likes."""
+        with self._lock:
+            self._unreadable.add(part.number)
+        _log.error("a segment of %d rules is left as it is: %s", part.live, error)
 
     def _hurry(self) -> None:
         """After events took long with pending rules: have them built, and wait for nobody."""
@@ -252,13 +315,13 @@ class Store:
         pending = snapshot.pending
         if not pending or (events is not None and events * len(pending) < WORTH_BUILDING):
             return snapshot
-        built = build([one.tree for one in pending], self.statistics)
+        built = whole(build([one.tree for one in pending], self.statistics))
         part = self._part(built, [one.details for one in pending])
         return Snapshot((*snapshot.parts, part), ())
 
     def _gather(self, pending: Sequence[Pending]) -> None:
         """Make a part of rules that are pending."""
-        built = build([one.tree for one in pending], self.statistics)
+        built = whole(build([one.tree for one in pending], self.statistics))
         part = self._part(built, [one.details for one in pending])
         with self._lock:
             still = {id(one) for one in self._snapshot.pending}
@@ -268,12 +331,22 @@ class Store:
 
     def _merge(self, chosen: Sequence[Part]) -> None:
         live = [part.live_ordinals() for part in chosen]
-        rules = [rule for part, some in zip(chosen, live, strict=True) for rule in part.rules(some)]
+        rules: list[Any] = []
+        for part, some in zip(chosen, live, strict=True):
+            try:
+                _ = part.details.ids
+                rules += part.rules(some)
+            except IndexFileError as error:
+                return self._leave(part, error)
         built = None
         if len(rules) >= ELSEWHERE:
             built = build_elsewhere(rules, self.statistics)
         if built is None:
             built = build(rules, self.statistics)
+        if built.refused:
+            place, refusal = built.refused[0]
+            ends = np.cumsum([len(some) for some in live])
+            return self._leave(chosen[int(np.searchsorted(ends, place, side="right"))], refusal)
         columns = Columns.joined([part.details for part in chosen], live, rules, built.order)
         part = Part(built.segment, columns, self._context()).prepare()
         with self._lock:
@@ -296,9 +369,8 @@ class Store:
                 or snapshot.pending
                 or any(part.live < len(part.details) for part in snapshot.parts)
             ):
-                details = [one for part in snapshot.parts for one in part.live_details()]
-                details += [p.details for p in snapshot.pending]
-                built = build([one.rule for one in details], self.statistics)
+                details = list(snapshot.details())
+                built = whole(build([one.rule for one in details], self.statistics))
                 self._snapshot = self._with(self._part(built, details), EMPTY)
                 self._forget_calls()
 
@@ -306,6 +378,13 @@ class Store:
         """Wait for the merges that are under way, and those that follow from them."""
         while (thread := self._merging) is not None:
             thread.join()
+
+
+def whole(built: Built) -> Built:
+    """What was built, of all the rules that were given."""
+    if built.refused:
+        raise built.refused[0][1]
+    return built
 
 
 def _locate(part: Part, known: dict[Id, int]) -> None:

@@ -34,7 +34,7 @@ LANGUAGE = 1  # the version of the rule language that the texts are in
 
 
 class Packed(Sequence[str]):
-    """Strings of a file, read one by one; their checksum is looked at when first one is."""
+    """Strings of a file, read one by one; of a file that was not checked, checked at first."""
 
     def __init__(self, arrays: Arrays, name: str) -> None:
         self._arrays = arrays
@@ -64,13 +64,11 @@ def save(path: Name, parts: Sequence[Part]) -> None:
     """Write all parts into one file."""
     arrays: dict[str, Any] = {}
     described = []
-    lazy: list[str] = []
     for number, part in enumerate(parts):
         for name, array in _named(part.segment).items():
             arrays[f"{number}.{name}"] = array
-        described.append(_describe(part, f"{number}", arrays, lazy))
-    meta = {"kind": KIND, "language": LANGUAGE, "parts": described, "lazy": lazy}
-    write(path, meta, arrays)
+        described.append(_describe(part, f"{number}", arrays))
+    write(path, {"kind": KIND, "language": LANGUAGE, "parts": described}, arrays)
 
 
 def _named(segment: Segment) -> dict[str, Any]:
@@ -80,7 +78,7 @@ def _named(segment: Segment) -> dict[str, Any]:
     return tree | {f"atoms.{name}": array for name, array in columns.items()}
 
 
-def _describe(part: Part, prefix: str, arrays: dict[str, Any], lazy: list[str]) -> dict[str, Any]:
+def _describe(part: Part, prefix: str, arrays: dict[str, Any]) -> dict[str, Any]:
     details = part.details
     texts = [rule if isinstance(rule, str) else str(parse(rule)) for rule in details.rules]
     numbers = details.ids.dtype == np.int64
@@ -92,7 +90,6 @@ def _describe(part: Part, prefix: str, arrays: dict[str, Any], lazy: list[str]) 
     for name, strings in packed.items():
         offsets, data = pack_strings(strings)
         arrays[f"{prefix}.{name}.offsets"], arrays[f"{prefix}.{name}.data"] = offsets, data
-        lazy += [f"{prefix}.{name}.offsets", f"{prefix}.{name}.data"]
     if details.priority is not None:
         arrays[f"{prefix}.priority"] = details.priority
     if len(part.alive):
@@ -167,6 +164,12 @@ def _part(
     for name, found in (("rules", len(texts)), ("ids", len(ids))):
         if found != rules:
             raise IndexFileError(f"has {found} {name} for {rules} rules")
+    if isinstance(ids, np.ndarray) and (ids.dtype != np.int64 or ids.ndim != 1):
+        raise IndexFileError("has ids that are no integers")
+    if priority is not None and (priority.dtype != np.float64 or priority.shape != (rules,)):
+        raise IndexFileError(f"has priorities that are not those of {rules} rules")
+    if not all(0 <= ordinal < rules for ordinal in tags):
+        raise IndexFileError("has tags of rules that it does not have")
     columns = Columns(ids, texts, tags, priority, bool(described["integers"]))
     alive = arrays.get(f"{prefix}.alive")
     alive = np.empty(0, np.uint8) if alive is None else np.array(alive, np.uint8)

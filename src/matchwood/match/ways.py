@@ -9,13 +9,17 @@ less time is kept. Now and then another one goes both ways again.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
 
+from matchwood.forking import is_left_held, renew_in_children
 from matchwood.match.cells import Taken
 from matchwood.match.walk import Walk
 
 Way = Taken | Walk
+
+_log = logging.getLogger("matchwood.match")
 
 SAMPLED = 16  # events, one of which tells something
 CHECKED = 500  # records an event that make cells worth a try, if they take
@@ -47,6 +51,21 @@ class Ways:
         self._pushing = self._other = 0.0  # seconds
         self._lock = threading.Lock()
         self._builder: threading.Thread | None = None
+        self._building = False
+        renew_in_children(self)
+
+    def after_fork(self) -> None:
+        """What was being built is not: learn from the next events whether to build it."""
+        held = is_left_held(self._lock)
+        if held:
+            self._lock = threading.Lock()
+        if self._building or (held and self.built is None):
+            self._builder = None
+            self._building = False
+            self._to_try.clear()
+            self._checked = 0
+            self._forget()
+            self._pause(SAMPLED)
 
     def _pause(self, every: int) -> None:
         self.left = self.every = every
@@ -78,12 +97,18 @@ class Ways:
         self.built = None
         self._pause(NEVER)  # until it is there
         if self._to_try:
+            self._building = True
             self._builder = threading.Thread(target=self._try, args=(self._to_try.pop(0),))
             self._builder.start()
 
     def _try(self, build: Callable[[], Way | None]) -> None:
-        built = build()
+        try:
+            built = build()
+        except Exception:
+            _log.warning("events go on by push lists: another way was not built", exc_info=True)
+            built = None
         with self._lock:
+            self._building = False
             self._forget()
             if built is None:
                 self._try_next()

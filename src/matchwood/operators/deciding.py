@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood.forking import renew_in_children
 from matchwood.language.bindings import Answer, truth_of_join
 from matchwood.language.evaluation import Hierarchies, argument_values, truth_of
 from matchwood.language.events import Event
@@ -198,6 +199,11 @@ class Decider:
         self.calls = Calls(operators)
         self.report = Report()
         self.waited = 0.0  # seconds that events took with rules that are in no index yet
+        renew_in_children(self)
+
+    def after_fork(self) -> None:
+        if self.calls.was_changing():
+            self.calls = Calls(self.operators)  # what was learned is learned anew
 
     def tidy(self, tables: Iterable[ClauseTable]) -> None:
         """Forget the calls of rules that are gone, once they are many."""

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.compiled import inlined, lean
+from matchwood.forking import is_left_held
 from matchwood.language.tree import Call, Node
 from matchwood.operators.registry import COST, Operator
 from matchwood.operators.residue import calls_in
@@ -60,6 +61,13 @@ class Calls:
 
     def __len__(self) -> int:
         return len(self.literals)
+
+    def was_changing(self) -> bool:
+        """In a forked process: whether a thread that is not there was adding to this one."""
+        held = is_left_held(self._lock)
+        if held:
+            self._lock = threading.Lock()
+        return held
 
     def numbers(self, literals: Iterable[Node]) -> Ints:
         """The numbers of literals, new ones added."""
@@ -142,16 +150,17 @@ class Calls:
 
     def learned_from(self, other: Calls) -> None:
         """Take over what another one learned of what is here."""
-        for literal, place in self._literal.items():
-            before = other._literal.get(literal)
-            if before is not None:
-                self._asked[place] = other._asked[before]
-                self._held[place] = other._held[before]
-        for call, place in self._number.items():
-            known = other._number.get(call)
-            if known is not None:
-                self._cost[place] = other._cost[known]
-                self._made[place] = other._made[known]
+        with other._lock:  # what is known there has its arrays only when they have grown
+            for literal, place in self._literal.items():
+                before = other._literal.get(literal)
+                if before is not None:
+                    self._asked[place] = other._asked[before]
+                    self._held[place] = other._held[before]
+            for call, place in self._number.items():
+                known = other._number.get(call)
+                if known is not None:
+                    self._cost[place] = other._cost[known]
+                    self._made[place] = other._made[known]
 
     # Scratch for `order.gather`
 

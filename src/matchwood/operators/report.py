@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from matchwood.forking import is_left_held, renew_in_children
 from matchwood.operators.registry import Failure
 
 MAX_FAILURES = 100  # kinds of failure that are told apart; the oldest is forgotten
@@ -49,8 +50,13 @@ class Report:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        renew_in_children(self)
         self._operators: dict[str, OperatorFigures] = {}
         self._failures: dict[tuple[str, str, str], Failed] = {}
+
+    def after_fork(self) -> None:
+        if is_left_held(self._lock):
+            self._lock = threading.Lock()
 
     def note(self, operator: str, calls: int, seconds: float) -> None:
         with self._lock:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import threading
 from collections.abc import Callable, Coroutine, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
+
+from matchwood.forking import renew_in_children
 
 if TYPE_CHECKING:
     import asyncio  # when it is used, not before: it takes half of the time of `import matchwood`
@@ -26,6 +29,13 @@ class Watched:
 
     def __init__(self) -> None:
         self._idle: list[_Worker] = []  # append and pop are atomic
+        self._abandoned = 0
+        self._lock = threading.Lock()
+        renew_in_children(self)
+
+    def after_fork(self) -> None:
+        """None of the threads is there."""
+        self._idle = []
         self._abandoned = 0
         self._lock = threading.Lock()
 
@@ -77,7 +87,14 @@ def loop() -> asyncio.AbstractEventLoop:
 
     made = asyncio.new_event_loop()
     threading.Thread(target=made.run_forever, name="matchwood-operators", daemon=True).start()
+    _loops.append(made)
     return made
+
+
+# Never closed: that would take the sockets of a loop out of the selector that a forked process
+# shares with its parent.
+_loops: list[asyncio.AbstractEventLoop] = []
+os.register_at_fork(after_in_child=lambda: loop.cache_clear())
 
 
 def run_together(

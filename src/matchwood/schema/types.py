@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -31,15 +30,14 @@ class View:
     types: tuple[str, ...]
     uses: Mapping[str, Use]
 
-    @cached_property
-    def mandatory(self) -> frozenset[str]:
-        """The attributes that an event must have."""
-        return frozenset(name for name, use in self.uses.items() if use.mandatory)
+    mandatory: frozenset[str] = field(init=False, repr=False, compare=False)  # must be there
+    unique: frozenset[str] = field(init=False, repr=False, compare=False)  # one value at most
 
-    @cached_property
-    def unique(self) -> frozenset[str]:
-        """The attributes with one value at most."""
-        return frozenset(name for name, use in self.uses.items() if not use.multiple)
+    def __post_init__(self) -> None:
+        mandatory = frozenset(name for name, use in self.uses.items() if use.mandatory)
+        unique = frozenset(name for name, use in self.uses.items() if not use.multiple)
+        object.__setattr__(self, "mandatory", mandatory)
+        object.__setattr__(self, "unique", unique)
 
     def __hash__(self) -> int:
         return hash(self.types)
