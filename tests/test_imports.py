@@ -13,21 +13,22 @@ import matchwood
 
 PACKAGE = Path(matchwood.__file__).parent
 
-FOUNDATION = "language schema normalise compiled views operators index match engine"
+FOUNDATION = "language arrow schema normalise compiled views operators index match engine"
 # What each package, or module beside the packages, may import: itself, and these.
 MAY_IMPORT = {
     "language": "",
+    "arrow": "language",
     "schema": "language",
     "normalise": "language schema",
     "compiled": "",
     "views": "compiled",
-    "operators": "language schema normalise compiled views",
+    "operators": "language arrow schema normalise compiled views",
     "index": "language schema normalise operators compiled",
-    "match": "language schema normalise operators compiled views index",
+    "match": "language arrow schema normalise operators compiled views index",
     "engine": "language schema normalise operators compiled index match",
     "__init__": FOUNDATION,
     "warm": FOUNDATION,
-    "tables": "language",
+    "tables": "language arrow",
     "check": "language schema normalise tables",
     "workloads": f"{FOUNDATION} __init__",
     "spark": f"{FOUNDATION} __init__ warm tables workloads",

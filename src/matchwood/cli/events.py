@@ -31,7 +31,7 @@ class Chunk(NamedTuple):
     def one(self, place: int) -> dict[str, Any]:
         if isinstance(self.events, list):
             return dict(self.events[place])
-        from matchwood.match.stream import rows_of
+        from matchwood.arrow.reading import rows_of
 
         return rows_of(self.events.slice(place, 1))[0]
 
