@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from matchwood.language.errors import EventError
 
+Longs = NDArray[np.int64]
 _DAY_MS = 86_400_000
 _DAYS = np.iinfo(np.int32)
 
@@ -23,6 +25,35 @@ def is_list(kind: pa.DataType) -> bool:
     return bool(
         pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
     )
+
+
+def _is_any_list(kind: pa.DataType) -> bool:
+    return is_list(kind) or _is(kind, "list_view") or _is(kind, "large_list_view")
+
+
+def only_rows_tell(kind: pa.DataType) -> bool:
+    """Whether a type holds what no columns of attributes can: maps, unions, lists of objects.
+
+    To be asked before anything is done with an array: Arrow's kernels may end the process.
+    """
+    kind = _meant(kind)
+    types = pa.types
+    if types.is_struct(kind):
+        return any(only_rows_tell(kind.field(place).type) for place in range(kind.num_fields))
+    if _is_any_list(kind):
+        return bool(types.is_nested(_meant(kind.value_type)))
+    return bool(types.is_map(kind) or types.is_union(kind))
+
+
+def _meant(kind: pa.DataType) -> pa.DataType:
+    """The type that another one encodes."""
+    while True:
+        if isinstance(kind, pa.BaseExtensionType):
+            kind = kind.storage_type
+        elif pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
+            kind = kind.value_type
+        else:
+            return kind
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -51,62 +82,93 @@ def one_array(column: Any) -> Any:
 
 def decoded(column: Any) -> Any:
     """The same values in one array, of a plain type."""
-    if not _encodes(column.type):
-        return one_array(column)
+    encodes = _encodes(column.type)
+    if not encodes and not isinstance(column, pa.ChunkedArray):
+        return column
     chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-    plain = [_decode(chunk) for chunk in chunks or [pa.array([], column.type)]]
-    return plain[0] if len(plain) == 1 else pa.concat_arrays(plain)
+    try:
+        return (
+            _joined([_decode(chunk) for chunk in chunks], column) if encodes else one_array(column)
+        )
+    except pa.ArrowInvalid:  # dictionaries of strings with nulls, which Arrow does not join
+        return _joined([_decode(chunk, True) for chunk in chunks], column)
 
 
-def takeable(array: Any) -> Any:
-    """An array of which rows can be taken, with the same values."""
-    if _is(array.type, "string_view") or _is(array.type, "binary_view"):
-        return _decode(array)
-    return _decode(array) if pa.types.is_run_end_encoded(array.type) else array
+def _joined(chunks: list[Any], column: Any) -> Any:
+    if not chunks:
+        return _decode(pa.array([], column.type))
+    return chunks[0] if len(chunks) == 1 else pa.concat_arrays(chunks)
 
 
-def _encodes(kind: pa.DataType) -> bool:
-    """Whether a type encodes another one, at any depth."""
+def takeable(column: Any) -> Any:
+    """A column as one array of which rows can be taken."""
+    kind = column.type
+    if _is_view(kind) or pa.types.is_run_end_encoded(kind) or pa.types.is_dictionary(kind):
+        array = decoded(column)
+        return _decode(array) if _is_view(array.type) else array
+    return one_array(column)
+
+
+def _is_view(kind: pa.DataType) -> bool:
+    return _is(kind, "string_view") or _is(kind, "binary_view")
+
+
+def _encodes(kind: pa.DataType, texts: bool = False) -> bool:
+    """Whether a type encodes another one, at any depth; views do where they are inside others.
+
+    A dictionary of strings is as good as strings, unless `texts` says otherwise.
+    """
     types = pa.types
     if types.is_dictionary(kind):
-        return not (types.is_string(kind.value_type) or types.is_large_string(kind.value_type))
+        return texts or not (
+            types.is_string(kind.value_type) or types.is_large_string(kind.value_type)
+        )
     if (
         isinstance(kind, pa.BaseExtensionType)
         or types.is_run_end_encoded(kind)
         or types.is_date64(kind)
-        or _is(kind, "list_view")
-        or _is(kind, "large_list_view")
+        or (_is_any_list(kind) and not is_list(kind))
     ):
         return True
-    if types.is_struct(kind):
-        return any(_encodes(kind.field(place).type) for place in range(kind.num_fields))
-    return is_list(kind) and _encodes(kind.value_type)
+    inner = [kind.field(place).type for place in range(kind.num_fields)]
+    if types.is_struct(kind) or is_list(kind):
+        return any(_encodes(one, texts) or _is_view(one) for one in inner)
+    return False
 
 
-def _decode(array: Any) -> Any:
+def _decode(array: Any, texts: bool = False) -> Any:
     kind, types = array.type, pa.types
     if isinstance(kind, pa.BaseExtensionType):
-        plain = _decode(array.storage)
-        return plain.cast(pa.bool_()) if kind.extension_name == "arrow.bool8" else plain
+        return _decode(_stored(array), texts)
     if _is(kind, "string_view"):
         return array.cast(pa.large_string())
     if _is(kind, "binary_view"):
         return array.cast(pa.large_binary())
-    if not _encodes(kind):
+    if not _encodes(kind, texts):
         return array
     if types.is_dictionary(kind):
-        return _decode(array.dictionary).take(array.indices)
+        return _decode(array.dictionary, texts).take(array.indices)
     if types.is_run_end_encoded(kind):
-        ends = array.run_ends.to_numpy()
-        rows = np.arange(array.offset, array.offset + len(array))
-        return _decode(array.values).take(pa.array(np.searchsorted(ends, rows, "right")))
+        return _decode(array.values, texts).take(pa.array(_runs(array)))
     if types.is_date64(kind):
         return _days(array)
     if types.is_struct(kind):
         fields = [kind.field(place).name for place in range(kind.num_fields)]
-        children = [_decode(array.field(place)) for place in range(kind.num_fields)]
+        children = [_decode(array.field(place), texts) for place in range(kind.num_fields)]
         return pa.StructArray.from_arrays(children, fields, mask=pc.is_null(array))
-    return _decode_lists(array)
+    return _decode_lists(array, texts)
+
+
+def _stored(array: Any) -> Any:
+    """The values of an extension, whose type says no more than theirs but for booleans in bytes."""
+    held = array.storage
+    return held.cast(pa.bool_()) if array.type.extension_name == "arrow.bool8" else held
+
+
+def _runs(array: Any) -> NDArray[np.intp]:
+    """Which run each row belongs to."""
+    rows = np.arange(array.offset, array.offset + len(array))
+    return np.searchsorted(array.run_ends.to_numpy(), rows, "right")
 
 
 def _days(array: Any) -> Any:
@@ -117,18 +179,27 @@ def _days(array: Any) -> Any:
     return pa.array(days, mask=np.asarray(array.is_null())).cast(pa.date32())
 
 
-def _decode_lists(array: Any) -> Any:
-    bounds, values = list_parts(array)
-    offsets = pa.array(bounds)
-    return pa.LargeListArray.from_arrays(offsets, _decode(values), mask=pc.is_null(array))
+def _decode_lists(array: Any, texts: bool) -> Any:
+    if is_list(array.type):
+        bounds, values = list_parts(array)
+        inner = _decode(values, texts)
+    else:
+        bounds, places = _view_parts(array)
+        inner = _decode(array.values, texts).take(pa.array(places))
+    return pa.LargeListArray.from_arrays(pa.array(bounds), inner, mask=pc.is_null(array))
 
 
-def list_parts(array: Any) -> tuple[np.ndarray[Any, np.dtype[np.int64]], Any]:
-    """(bounds, values) of an array of lists of any type: the values of a null may be there."""
+def _view_parts(array: Any) -> tuple[Longs, Longs]:
+    """(bounds, places in its values) of an array of views of lists."""
+    sizes = np.where(np.asarray(array.is_valid()), np.asarray(array.sizes), 0).astype(np.int64)
+    bounds = np.r_[0, np.cumsum(sizes)]
+    first = np.asarray(array.offsets)[: len(array)].astype(np.int64)
+    return bounds, np.arange(bounds[-1]) + np.repeat(first - bounds[:-1], sizes)
+
+
+def list_parts(array: Any) -> tuple[Longs, Any]:
+    """(bounds, values) of an array of lists: the values of a null may be there."""
     kind = array.type
-    if _is(kind, "list_view") or _is(kind, "large_list_view"):
-        sizes = np.where(np.asarray(array.is_valid()), np.asarray(array.sizes), 0)
-        return np.r_[0, np.cumsum(sizes)].astype(np.int64), array.flatten()
     if pa.types.is_fixed_size_list(kind):
         size = kind.list_size
         values = array.values.slice(array.offset * size, len(array) * size)
@@ -167,25 +238,34 @@ def values_of(column: Any) -> list[Any]:
     """
     if isinstance(column, pa.ChunkedArray):
         return [value for chunk in column.chunks for value in values_of(chunk)]
-    array = _decode(column) if _encodes(column.type) else column
-    kind, types = array.type, pa.types
+    kind, types = column.type, pa.types
+    if isinstance(kind, pa.BaseExtensionType):
+        return values_of(_stored(column))
     if types.is_struct(kind):
-        return _objects(array)
+        return _objects(column)
     if types.is_map(kind):
-        return _maps(array)
+        return _maps(column)
     if is_list(kind):
-        bounds, values = list_parts(array)
-        return _cut(array, bounds, values_of(values))
+        bounds, held = list_parts(column)
+        return _cut(column, bounds, values_of(held))
+    if _is_any_list(kind):
+        bounds, places = _view_parts(column)
+        values = values_of(column.values)
+        return _cut(column, bounds, [values[place] for place in places.tolist()])
     if types.is_union(kind):
-        return _unions(array)
+        return _unions(column)
     if types.is_dictionary(kind):
-        values = [*values_of(array.dictionary), None]
-        return [values[place] for place in array.indices.cast(pa.int64()).fill_null(-1).to_pylist()]
+        values = [*values_of(column.dictionary), None]
+        places = column.indices.cast(pa.int64()).fill_null(-1).to_pylist()
+        return [values[place] for place in places]
+    if types.is_run_end_encoded(kind):
+        values = values_of(column.values)
+        return [values[place] for place in _runs(column).tolist()]
     if is_text(kind):
-        return _texts(array)
+        return _texts(column)
     if types.is_temporal(kind) or types.is_interval(kind):
-        return _times(array)
-    return list(array.to_pylist())
+        return _times(column)
+    return list(column.to_pylist())
 
 
 def _cut(array: Any, bounds: Any, values: list[Any]) -> list[Any]:
@@ -219,10 +299,17 @@ def _maps(array: Any) -> list[Any]:
 def _unions(array: Any) -> list[Any]:
     children = [values_of(array.field(place)) for place in range(array.type.num_fields)]
     place_of = {code: place for place, code in enumerate(array.type.type_codes)}
-    dense = array.type.mode == "dense"
-    rows = array.offsets.to_pylist() if dense else range(len(array))
-    codes = array.type_codes.to_pylist()
+    _, held, *offsets = array.buffers()[: 3 if array.type.mode == "dense" else 2]
+    codes = _buffer(held, np.int8, array)  # pyarrow's own do not know of slices
+    rows = _buffer(offsets[0], np.int32, array) if offsets else range(len(array))
     return [children[place_of[code]][row] for code, row in zip(codes, rows, strict=True)]
+
+
+def _buffer(held: Any, kind: Any, array: Any) -> list[int]:
+    count = array.offset + len(array)
+    numbers = np.frombuffer(held, kind, count)[array.offset :] if len(array) else np.empty(0, kind)
+    found: list[int] = numbers.tolist()
+    return found
 
 
 def _texts(array: Any) -> list[Any]:
@@ -235,6 +322,8 @@ def _texts(array: Any) -> list[Any]:
 
 def _times(array: Any) -> list[Any]:
     """Times and durations; an interval is bytes, as it is of no family."""
+    if pa.types.is_date64(array.type):
+        array = _days(array)
     if pa.types.is_interval(array.type):
         return [None if value is None else str(value).encode() for value in array.to_pylist()]
     try:

@@ -12,7 +12,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from matchwood.arrow.reading import check_names, decoded, is_list, is_text, list_parts, values_of
+from matchwood.arrow.reading import (
+    check_names,
+    decoded,
+    is_list,
+    is_text,
+    list_parts,
+    only_rows_tell,
+    values_of,
+)
 from matchwood.index.atoms import MISSING, OTHER
 from matchwood.language.errors import EventError
 from matchwood.language.values import Family, Time, Value, exact, in_range, read
@@ -41,6 +49,8 @@ def attributes_of(columns: Mapping[str, Any]) -> dict[str, Any] | None:
 
     Those are lists of objects, maps, unions, and what one row may spell two ways and another not.
     """
+    if any(only_rows_tell(column.type) for column in columns.values()):
+        return None
     found: dict[str, Any] = {}
     todo = list(columns.items())
     while todo:
@@ -54,12 +64,6 @@ def attributes_of(columns: Mapping[str, Any]) -> dict[str, Any] | None:
             todo.extend(
                 (f"{name}.{kind.field(i).name}", child) for i, child in enumerate(column.flatten())
             )
-        elif (
-            pa.types.is_map(kind)
-            or pa.types.is_union(kind)
-            or (is_list(kind) and (pa.types.is_nested(kind.value_type)))
-        ):
-            return None
     return found
 
 

@@ -67,7 +67,7 @@ class Table(NamedTuple):
         """The values of a column as one array, of which rows can be taken."""
         column = self.columns[key]
         if column.held is not None:
-            return takeable(one_array(column.held))
+            return takeable(column.held)
         return key_array(column.python(), key)
 
 
