@@ -335,10 +335,9 @@ def _times(array: Any) -> list[Any]:
 def _of_numpy(array: Any) -> list[Any]:
     kind = array.type
     if pa.types.is_date32(kind):
-        letter, unit, ticks = "M", "D", array.cast(pa.int32())
+        made, ticks = np.dtype("M8[D]"), array.cast(pa.int32())
     else:
         letter = "M" if pa.types.is_timestamp(kind) else "m"
         wide = pa.int32() if pa.types.is_time32(kind) else pa.int64()
-        unit, ticks = kind.unit, array.cast(wide)
-    scalar = np.datetime64 if letter == "M" else np.timedelta64
-    return [None if tick is None else scalar(tick, unit) for tick in ticks.to_pylist()]
+        made, ticks = np.dtype(f"{letter}8[{kind.unit}]"), array.cast(wide)
+    return [None if tick is None else np.int64(tick).astype(made) for tick in ticks.to_pylist()]

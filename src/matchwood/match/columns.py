@@ -73,14 +73,17 @@ def attributes_of_table(table: pa.Table) -> dict[str, Any] | None:
     return attributes_of(dict(zip(table.column_names, table.columns, strict=True)))
 
 
-def misspelt(attributes: Mapping[str, Any], first: int) -> EventError:
-    """The error of columns of which some string is not UTF-8; `first` is the number of a row."""
+def misspelt(attributes: Mapping[str, Any], first: int) -> EventError | None:
+    """The error of columns of which some row has a string that is not UTF-8.
+
+    `first` is the number of their first row. None: such a string is only where no row sees it.
+    """
     for name, column in attributes.items():
         for row, value in enumerate(values_of(column)):
             texts = value if isinstance(value, list) else [value]
             if any(isinstance(text, str) and not sound(text) for text in texts):
                 return EventError(f"row {first + row}: a string is not valid UTF-8", name)
-    return EventError("a string is not valid UTF-8")
+    return None
 
 
 def code_column(column: Any, coder: Coder, strings: bool) -> Coded:

@@ -237,7 +237,7 @@ def _table_slices(events: Any, key: str | None) -> Iterator[Slice]:
         held = table.held()
         attributes = None if held is None else attributes_of(held)
         rows = table.rows() if attributes is None else []
-        coded: dict[int, Columns] = {}
+        coded: dict[int, Columns | None] = {}
         for low in range(0, max(1, table.num_rows), EVENTS):
             high = min(low + EVENTS, table.num_rows)
             keys: Any = pa.array(np.arange(done + low, done + high))
@@ -253,26 +253,36 @@ def _table_slices(events: Any, key: str | None) -> Iterator[Slice]:
 def _column_slice(
     table: Table,
     attributes: dict[str, Any],
-    coded: dict[int, Columns],
+    coded: dict[int, Columns | None],
     low: int,
     high: int,
     keys: Any,
     done: int,
 ) -> Slice:
     def part_codes(part: Coded) -> Any:
-        columns = coded.get(part.number)
+        if part.number not in coded:
+            coded[part.number] = _columns(attributes, part, done)
+        columns = coded[part.number]
         if columns is None:
-            try:
-                columns = coded[part.number] = Columns(attributes, part.matcher)
-            except UnicodeDecodeError:
-                named = {n: c for n, c in attributes.items() if n in part.matcher.coders}
-                raise misspelt(named, done) from None
+            return codes_of_rows(table.slice(low, high - low).rows(), part.matcher)[0]
         return columns.codes(low, high)
 
     def row(number: int) -> Event:
         return Event(table.slice(low + number, 1).rows()[0])
 
     return Slice(part_codes, row, keys, high - low)
+
+
+def _columns(attributes: dict[str, Any], part: Coded, done: int) -> Columns | None:
+    """The columns coded for a part; None where only rows tell which strings are there."""
+    try:
+        return Columns(attributes, part.matcher)
+    except UnicodeDecodeError:
+        named = {n: column for n, column in attributes.items() if n in part.matcher.coders}
+        error = misspelt(named, done)
+    if error is not None:
+        raise error
+    return None
 
 
 def _row_slices(events: Iterator[Any], key: str | None) -> Iterator[Slice]:

@@ -152,7 +152,7 @@ def _of_pandas(frame: Any) -> Table:
 
 def _of_series(series: Any) -> Column:
     kind = series.dtype
-    if kind == object:
+    if str(kind) == "object":
         values = series.tolist()
         return Column(plain_array(values), values)
     try:

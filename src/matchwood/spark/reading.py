@@ -92,7 +92,7 @@ def _sound(table: Any) -> bool:
         table.validate(full=True)
     except pa.ArrowInvalid:
         return False
-    return len(set(table.column_names)) == table.num_columns
+    return len(set(table.column_names)) == len(table.column_names)
 
 
 def _rows(table: Any) -> list[Any]:
