@@ -18,6 +18,7 @@ from matchwood.arrow.making import plain_array
 from matchwood.arrow.reading import is_list, rows_of, values_of
 from matchwood.language.errors import EventError
 from matchwood.language.events import Event
+from matchwood.language.values import is_text
 from matchwood.match.columns import attributes_of_table
 from matchwood.schema import Schema
 from matchwood.spark.attributes import COLUMNS, MAP, Reading
@@ -49,7 +50,7 @@ def _read(table: Any, reading: Reading) -> Read:
         held = pa.concat_arrays(held.chunks) if held.chunks else pa.array([], held.type)
     if reading.form == MAP:
         return _maps(held, reading.wanted)
-    return _texts(held.to_pylist(), reading.wanted)
+    return _texts(values_of(held), reading.wanted)
 
 
 def _held_to(read: Read, schema: Schema) -> Read:
@@ -81,18 +82,19 @@ def _broken(row: Any, schema: Schema) -> str:
 def _columns(table: Any) -> Read:
     if not table.num_columns:
         return Read([{}] * table.num_rows, None, [])
-    if _sound(table) and attributes_of_table(table.slice(0, 0)) is not None:
+    twice = len(set(table.column_names)) < table.num_columns
+    if not twice and _sound(table) and attributes_of_table(table.slice(0, 0)) is not None:
         return Read(table, None, [])
     return checked(_rows(table))
 
 
-def _sound(table: Any) -> bool:
-    """Whether columns hold what their types say: Spark lets any bytes be a string."""
+def _sound(held: Any) -> bool:
+    """Whether data is what its types say: Spark lets any bytes be a string."""
     try:
-        table.validate(full=True)
+        held.validate(full=True)
     except pa.ArrowInvalid:
         return False
-    return len(set(table.column_names)) == len(table.column_names)
+    return True
 
 
 def _rows(table: Any) -> list[Any]:
@@ -145,7 +147,7 @@ def _maps(held: Any, wanted: Sequence[str] | None) -> Read:
     value = held.type.item_type
     if is_list(value):
         value = value.value_type
-    if pa.types.is_nested(value):
+    if pa.types.is_nested(value) or not _sound(held):
         return checked(values_of(held))
     if not held.null_count:
         return Read(_map_table(held, wanted), None, [])
@@ -189,6 +191,8 @@ def _parsed(text: str | None) -> Any:
     """The object of a JSON text, or why there is none."""
     if text is None:
         return EventError(NULL)
+    if not is_text(text):
+        return EventError("the text is not valid UTF-8")
     try:
         found = json.loads(text)
     except json.JSONDecodeError as error:
