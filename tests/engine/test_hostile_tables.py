@@ -5,9 +5,12 @@ Tables with hostile columns are drawn, `--hostile` of them, and every one is ans
 
 import random
 
+import pandas
+import polars
+import pyarrow as pa
 import pytest
 
-from engine.expected import STRATEGIES, batches, singles
+from engine.expected import STRATEGIES, batches, pairs, singles
 from engine.hostile_tables import table_of
 from matchwood import EventError, Matcher
 from matchwood.language import evaluate, parse
@@ -82,5 +85,33 @@ def compare(matchers, table, rows, right):
             assert named(batches(matcher, table, strategy) ^ here) == [], strategy
 
 
-def named(pairs):
-    return sorted((number, RULES[rule_id]) for number, rule_id in pairs)
+def named(found):
+    return sorted((number, RULES[rule_id]) for number, rule_id in found)
+
+
+@pytest.mark.parametrize("first", [0, 20, 40])
+def test_hostile_tables_of_many_slices(matchers, first):
+    """The same rows over and over, so that a table is cut where batches are."""
+    times = 400
+    for number in range(first, first + AT_ONCE):
+        table, rows = table_of(random.Random(number))
+        right = right_pairs(rows)
+        if right is None or not rows or holds_arrow(table):
+            continue
+        here = {pair for pair in right if pair[1] in PLAIN}
+        many = {(row + turn * len(rows), i) for row, i in here for turn in range(times)}
+        assert pairs(matchers[1].match_batch(repeated(table, times))) == many, number
+
+
+def holds_arrow(table):
+    """Whether a frame of pandas has columns of Arrow's, which it cannot always join."""
+    return isinstance(table, pandas.DataFrame) and any(
+        isinstance(kind, pandas.ArrowDtype) for kind in table.dtypes
+    )
+
+
+def repeated(table, times):
+    if isinstance(table, pa.Table):
+        return pa.concat_tables([table] * times)
+    join = pandas.concat if isinstance(table, pandas.DataFrame) else polars.concat
+    return join([table] * times)

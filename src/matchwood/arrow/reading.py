@@ -130,10 +130,12 @@ def _encodes(kind: pa.DataType, texts: bool = False) -> bool:
         or (_is_any_list(kind) and not is_list(kind))
     ):
         return True
-    inner = [kind.field(place).type for place in range(kind.num_fields)]
-    if types.is_struct(kind) or is_list(kind):
-        return any(_encodes(one, texts) or _is_view(one) for one in inner)
-    return False
+    inner = []
+    if types.is_struct(kind):
+        inner = [kind.field(place).type for place in range(kind.num_fields)]
+    elif is_list(kind):
+        inner = [kind.value_type]
+    return any(_encodes(one, texts) or _is_view(one) for one in inner)
 
 
 def _decode(array: Any, texts: bool = False) -> Any:

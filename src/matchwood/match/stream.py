@@ -22,6 +22,7 @@ from matchwood.operators.deciding import Decider
 
 Ints = NDArray[np.int32]
 _ROWS = 64 * EVENTS  # rows whose columns are coded together
+_READ = 32  # rows that are read together, where one of them is asked for
 
 
 class Ids(NamedTuple):
@@ -267,8 +268,13 @@ def _column_slice(
             return codes_of_rows(table.slice(low, high - low).rows(), part.matcher)[0]
         return columns.codes(low, high)
 
+    read: dict[int, list[dict[str, Any]]] = {}
+
     def row(number: int) -> Event:
-        return Event(table.slice(low + number, 1).rows()[0])
+        block, place = divmod(number, _READ)
+        if block not in read:
+            read[block] = table.slice(low + block * _READ, min(_READ, high - low)).rows()
+        return Event(read[block][place])
 
     return Slice(part_codes, row, keys, high - low)
 
