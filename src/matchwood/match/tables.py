@@ -15,6 +15,7 @@ from matchwood.arrow.making import column_or, plain_array
 from matchwood.arrow.reading import check_names, one_array, takeable, values_of
 
 _UNKNOWN = ("Int128", "Object")  # of polars: what Arrow has no type for
+_CATEGORIES = ("Enum", "Categorical")  # which polars cannot always export inside lists
 
 
 class Column(NamedTuple):
@@ -123,16 +124,29 @@ def _of_arrow(table: Any) -> Table:
 
 
 def _of_polars(frame: Any) -> Table:
-    unknown = [
-        name for name, kind in frame.schema.items() if any(one in str(kind) for one in _UNKNOWN)
-    ]
-    known = [name for name in frame.columns if name not in unknown]
-    table = pa.table(frame.select(known)) if known else pa.table({})
+    apart = {name: _apart(frame[name]) for name in frame.columns if _is_apart(frame.schema[name])}
+    others = [name for name in frame.columns if name not in apart]
+    table = pa.table(frame.select(others)) if others else None
     columns = {
-        name: Column(None, frame[name].to_list()) if name in unknown else Column(table[name])
+        name: apart[name] if table is None or name in apart else Column(table[name])
         for name in frame.columns
     }
     return Table(columns, len(frame))
+
+
+def _is_apart(kind: Any) -> bool:
+    """Whether a column does not go to Arrow with the others."""
+    return _holds(kind, _UNKNOWN) or (kind.is_nested() and _holds(kind, _CATEGORIES))
+
+
+def _apart(series: Any) -> Column:
+    if _holds(series.dtype, _UNKNOWN):
+        return Column(None, series.to_list())
+    return Column(series.to_arrow())
+
+
+def _holds(kind: Any, names: tuple[str, ...]) -> bool:
+    return any(name in str(kind) for name in names)
 
 
 # pandas
