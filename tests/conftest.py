@@ -55,6 +55,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="pairs of a rule and an event to compare with the compiled Scan (default: 40,000,000)",
     )
     parser.addoption(
+        "--hostile",
+        type=int,
+        default=600,
+        help="tables with hostile columns to compare with their rows (default: 600)",
+    )
+    parser.addoption(
         "--kills",
         type=int,
         default=5,

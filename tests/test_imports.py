@@ -14,24 +14,26 @@ import matchwood
 PACKAGE = Path(matchwood.__file__).parent
 
 FOUNDATION = (
-    "language schema normalise forking kernel_sources compiled views operators index match engine"
+    "language arrow schema normalise forking kernel_sources compiled views operators index match "
+    "engine"
 )
 # What each package, or module beside the packages, may import: itself, and these.
 MAY_IMPORT = {
     "language": "",
+    "arrow": "language",
     "schema": "language",
     "normalise": "language schema",
     "forking": "",
     "kernel_sources": "",
     "compiled": "kernel_sources",
     "views": "compiled",
-    "operators": "language schema normalise forking compiled views",
+    "operators": "language arrow schema normalise forking compiled views",
     "index": "language schema normalise operators forking compiled",
-    "match": "language schema normalise operators forking compiled views index",
+    "match": "language arrow schema normalise operators forking compiled views index",
     "engine": "language schema normalise operators compiled index match",
     "__init__": FOUNDATION,
     "warm": FOUNDATION,
-    "tables": "language",
+    "tables": "language arrow",
     "check": "language schema normalise tables",
     "workloads": f"{FOUNDATION} __init__",
     "spark": f"{FOUNDATION} __init__ warm tables workloads",

@@ -185,6 +185,23 @@ def test_rejected_rows(command, folder: Path) -> None:
     assert err.startswith("e.parquet:1: no 'key'")
 
 
+def test_hostile_rows_of_parquet_do_not_end_the_rest(command, folder: Path) -> None:
+    """A map may repeat a key, and a string may be no UTF-8."""
+    kind = pa.map_(pa.string(), pa.int64())
+    maps = pa.array([[("age", 5), ("age", 18)], [("age", 18), ("age", 5)], None, []], kind)
+    texts = pa.array([b"tin", b"gold", b"\xff", b"gold"], pa.binary()).view(pa.string())
+    table = pa.table({"who": maps, "tier": texts, "blocked": [False] * 4})
+    pq.write_table(table, folder / "hostile.parquet")
+    rules = [{"id": "adults", "rule": "who.age >= 18"}, RULES[1]]
+    (folder / "who.jsonl").write_text(jsonl(rules))
+    code, out, err = command("match", "who.jsonl", "hostile.parquet")
+    assert (code, lines(out)) == (1, {0: {"adults"}, 1: {"vip"}, 3: {"vip"}})
+    assert "hostile.parquet:3: attribute 'tier': a string is not valid Unicode\n" in err
+    _, out, err = command("match", "who.jsonl", "hostile.parquet", "--key", "tier")
+    assert lines(out.splitlines()[0]) == {"tin": {"adults"}}
+    assert "hostile.parquet:3: its 'tier' is not valid UTF-8\n" in err
+
+
 def test_few_rejects_are_shown(command) -> None:
     code, _, err = command("match", "rules.jsonl", "-", stdin=b"x\n" * 500)
     assert code == 1

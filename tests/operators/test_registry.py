@@ -4,8 +4,10 @@ import asyncio
 import pickle
 import threading
 import time
+from datetime import UTC, date, datetime
 
 import numpy as np
+import pandas
 import pyarrow as pa
 import pytest
 
@@ -156,6 +158,30 @@ def test_one_bad_event_does_not_spoil_a_batch():
     assert found[0] == ((10,),)
     assert isinstance(found[1], Failure)
     assert found[2] == ((2,),)
+
+
+def test_a_batch_form_gets_columns_of_one_type():
+    """Arrow would make one type of several, and other values with it."""
+    seen = []
+
+    @operator("kind", batch=True, binds=("shown",))
+    def kind(values):
+        seen.append(values.type)
+        return [[{"shown": repr(value)}] for value in values.to_pylist()]
+
+    noon = datetime(2026, 1, 1, 12)
+    stamp = pandas.Timestamp(1767225600000000001)
+    given = [0.5, True, 1, np.bool_(True), date(2026, 1, 1), noon, "y", b"x", stamp, np.int64(5)]
+    given += [2, [0.5], [1], noon.replace(tzinfo=UTC), np.datetime64("2026-01-01T12", "h"), {"x"}]
+    call = parse("kind(a, ?s)")
+    found = kind.ask_many([call] * len(given), [[value] for value in given], [Event({})] * 16)
+    alone = [kind.ask(call, [value], Event({})) for value in given]
+    assert found == alone
+    shown = [answer[0][0] for answer in found]
+    plain = [0.5, True, 1, True, date(2026, 1, 1), noon, "y", b"x", stamp, 5, 2, [0.5], [1]]
+    assert shown[:13] == [repr(value) for value in plain]
+    assert pa.float64() in seen
+    assert isinstance(kind.ask_many([call], [[[0.5, True]]], [Event({})])[0], Failure)
 
 
 def test_a_batch_form_beside_the_other():

@@ -185,3 +185,41 @@ def test_columns_that_break_a_schema_are_rejected():
         table.take([0, 3]), Reading(COLUMNS, tuple(table.column_names), None, (), SCHEMA)
     )
     assert (good.rows, good.rejected) == (None, [])
+
+
+def misspelt(values):
+    return pa.array(values, pa.binary()).view(pa.string())
+
+
+def test_strings_that_are_not_utf8_are_rejected_and_the_rest_goes_on():
+    texts = misspelt([b"x", b"\xff", None])
+    read = read_events(pa.table({"a": texts}), Reading(COLUMNS, ("a",), ("a",), ()))
+    assert read.rejected == [(1, "attribute 'a': a string is not valid Unicode")]
+    assert read.rows.tolist() == [0, 2]
+    assert read.events == [{"a": "x"}, {"a": None}]
+    json_texts = misspelt([b'{"a": "x"}', b'{"a": "\xff"}'])
+    read = read_events(pa.table({"event": json_texts}), Reading(JSON, (), ("a",), ()))
+    assert read.rejected == [(1, "the text is not valid UTF-8")]
+    maps = pa.MapArray.from_arrays(pa.array([0, 1, 2, 3]), pa.array(["a"] * 3), texts)
+    read = read_events(pa.table({"event": maps}), Reading(MAP, (), ("a",), ()))
+    assert read.rejected == [(1, "attribute 'a': a string is not valid Unicode")]
+
+
+def test_json_of_several_kinds_keeps_them():
+    rules = {1: "a = 1", 2: "a = true", 3: "a.p is null", 4: "a = 0.5"}
+    given_events = [{"a": 0.5}, {"a": True}, {"a": 1}, {"a": [{}]}, {"a": [{"p": 1}]}]
+    texts = pa.array([json.dumps(one) for one in given_events])
+    read = read_events(pa.table({"event": texts}), Reading(JSON, (), ("a", "a.p"), ()))
+    found = Matcher(rules).match_batch(read.events).to_pylist()
+    pairs = {(row["event"], row["rule_id"]) for row in found}
+    assert pairs == {(0, 4), (0, 3), (1, 2), (1, 3), (2, 1), (2, 3), (3, 3)}
+
+
+def test_of_a_repeated_key_of_a_map_the_last_counts():
+    pairs = [[("a", [5]), ("a", [1])]]
+    for kind, value in ((pa.list_(pa.list_(pa.int64())), [[[1]]]), (pa.list_(pa.int64()), [[1]])):
+        given_pairs = pairs if kind.value_type == pa.int64() else [[("a", [[5]]), ("a", [[1]])]]
+        held = pa.array(given_pairs, pa.map_(pa.string(), kind))
+        read = read_events(pa.table({"event": held}), Reading(MAP, (), ("a",), ()))
+        rows = read.events if isinstance(read.events, list) else read.events.to_pylist()
+        assert [row["a"] for row in rows] == value

@@ -31,7 +31,7 @@ class Chunk(NamedTuple):
     def one(self, place: int) -> dict[str, Any]:
         if isinstance(self.events, list):
             return dict(self.events[place])
-        from matchwood.match.stream import rows_of
+        from matchwood.arrow.reading import rows_of
 
         return rows_of(self.events.slice(place, 1))[0]
 
@@ -134,14 +134,20 @@ def _named(piece: Any, key: str | None, done: int, rejects: Rejects) -> Chunk:
     lines = list(range(done + 1, done + piece.num_rows + 1))
     if key is None:
         return Chunk(piece, list(range(done, done + piece.num_rows)), lines)
-    names = piece[key].to_pylist()
+    from matchwood.arrow.reading import values_of
+    from matchwood.language.values import is_text
+
+    names = values_of(piece[key])
     chunk = Chunk(piece, names, lines)
-    if None not in names:
-        return chunk
+    good = []
     for place, name in enumerate(names):
         if name is None:
             rejects.add(lines[place], f"no {key!r} to name the event by", shown(chunk.one(place)))
-    return chunk.only([place for place, name in enumerate(names) if name is not None])
+        elif isinstance(name, str) and not is_text(name):
+            rejects.add(lines[place], f"its {key!r} is not valid UTF-8", shown(chunk.one(place)))
+        else:
+            good.append(place)
+    return chunk if len(good) == len(chunk) else chunk.only(good)
 
 
 def without_bad(chunk: Chunk, attempt: Callable[[dict[str, Any]], Any], rejects: Rejects) -> Chunk:

@@ -117,11 +117,13 @@ class ParquetOutput:
     def write(self, names: list[Any], pieces: list[Any]) -> None:
         import pyarrow as pa
 
+        from matchwood.arrow.making import Mixed, array_of
+
         if not pieces:
             return
         try:
-            keys = pa.array(names)
-        except (pa.ArrowInvalid, pa.ArrowTypeError):
+            keys = array_of(names, joined=True)
+        except Mixed:
             self._several_types()
         rule_type = pieces[0].schema.field("rule_id").type
         schema = pa.schema([("event", keys.type), ("rule_id", rule_type)])

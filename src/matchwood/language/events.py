@@ -11,7 +11,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from matchwood.language.errors import EventError
-from matchwood.language.values import NULL, OPAQUE, Value, is_text, read
+from matchwood.language.values import NULL, OPAQUE, Value, is_text, listed, read
 
 if TYPE_CHECKING:
     from matchwood.language.lists import Elements
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 MAX_DEPTH = 100  # objects and lists within each other
 MAX_VALUES = 1_000_000  # an object held twice counts twice: sharing cannot grow them without end
 LISTS = (list, tuple, set, frozenset)
+
+_COMMON = frozenset((str, int, float, bool, type(None), dict, list))
 
 Seen = Value | tuple[Value, ...]  # a single value, or a list
 
@@ -86,6 +88,8 @@ def _collect(
         if next(values) >= MAX_VALUES:
             raise EventError(f"an event has at most {MAX_VALUES:,} values")
         name = prefix + key
+        if type(value) not in _COMMON:
+            value = listed(value)
         _put(into, name, value)
         if isinstance(value, Mapping):
             _collect(value, name + ".", into, depth + 1, values)

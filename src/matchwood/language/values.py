@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -322,6 +323,20 @@ def plain(value: object) -> object:
     if kind == "f":
         return float(scalar)
     return scalar.item() if kind in "biuU" else value
+
+
+def listed(value: object) -> object:
+    """A NumPy array as the list of its values, or as the one value of an array without
+    dimensions; everything else as it is."""
+    numpy = sys.modules.get("numpy")
+    if numpy is None or not isinstance(value, numpy.ndarray):
+        return value
+    array: Any = value
+    if isinstance(array, numpy.ma.MaskedArray):
+        return [None if item is numpy.ma.masked else item for item in numpy.ma.atleast_1d(array)]
+    if array.ndim == 0:
+        return array[()]
+    return array.tolist() if array.dtype.kind in "biufO" and array.ndim == 1 else list(array)
 
 
 _NS = {"W": 7 * _DAY, "D": _DAY, "h": 3600 * _SECOND, "m": 60 * _SECOND, "s": _SECOND}

@@ -383,8 +383,10 @@ def _hits_of_lists(column: Any, name: str, matcher: SegmentMatcher) -> tuple[Int
 
 
 def _read_lists(column: Any, name: str) -> list[tuple[int, Strings]]:
+    from matchwood.arrow.reading import values_of
+
     found: list[tuple[int, Strings]] = []
-    for row, value in enumerate(column.to_pylist()):
+    for row, value in enumerate(values_of(column)):
         if value is not None:
             seen = Event({name: value})[name]
             assert not isinstance(seen, Value)

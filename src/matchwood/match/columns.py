@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -11,9 +12,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from matchwood.arrow.reading import (
+    check_names,
+    decoded,
+    is_list,
+    is_text,
+    list_parts,
+    only_rows_tell,
+    values_of,
+)
 from matchwood.index.atoms import MISSING, OTHER
 from matchwood.language.errors import EventError
 from matchwood.language.values import Family, Time, Value, exact, in_range, read
+from matchwood.language.values import is_text as sound
 from matchwood.match.encode import Coder
 
 Ints = NDArray[np.int32]
@@ -33,63 +44,46 @@ class Coded(NamedTuple):
     which: Ints | None = None  # and which one each row has, -1 for none
 
 
-def attributes_of_table(table: pa.Table) -> dict[str, Any] | None:
-    """Every attribute of a table as a column; None where only rows can tell (lists of objects)."""
+def attributes_of(columns: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Every attribute of a table as a column of a plain type; None where only rows can tell.
+
+    Those are lists of objects, maps, unions, and what one row may spell two ways and another not.
+    """
+    if any(only_rows_tell(column.type) for column in columns.values()):
+        return None
     found: dict[str, Any] = {}
-    todo: list[tuple[str, Any]] = list(zip(table.column_names, table.columns, strict=True))
+    todo = list(columns.items())
     while todo:
         name, column = todo.pop()
-        column = _plain(column)
+        column = decoded(column)
         if name in found:
-            raise EventError("the event spells it two ways", name)
+            return None
         found[name] = column
         kind = column.type
         if pa.types.is_struct(kind):
             todo.extend(
                 (f"{name}.{kind.field(i).name}", child) for i, child in enumerate(column.flatten())
             )
-        elif (
-            pa.types.is_map(kind)
-            or pa.types.is_union(kind)
-            or (is_list(kind) and (pa.types.is_nested(kind.value_type)))
-        ):
-            return None
     return found
 
 
-def _plain(column: Any) -> Any:
-    """The same values in one array, of a type that is coded."""
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
-    if isinstance(column, pa.ChunkedArray):  # of no chunks, or too large for one array
-        column = pa.concat_arrays(column.chunks) if column.chunks else pa.array([], column.type)
-    if isinstance(column, pa.ExtensionArray):
-        return _plain(column.storage)
-    kind = column.type
-    if pa.types.is_run_end_encoded(kind):
-        return _plain(pc.run_end_decode(column))
-    if pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind):
-        # not by a cast, which writes one offset too few (pyarrow 26)
-        valid = np.asarray(column.is_valid())
-        sizes = np.where(valid, np.asarray(column.sizes), 0)
-        offsets = pa.array(np.r_[0, np.cumsum(sizes)].astype(np.int64))
-        return pa.LargeListArray.from_arrays(offsets, column.flatten(), mask=pa.array(~valid))
-    return column
+def attributes_of_table(table: pa.Table) -> dict[str, Any] | None:
+    """`attributes_of` the columns of an Arrow table."""
+    check_names(table.column_names)
+    return attributes_of(dict(zip(table.column_names, table.columns, strict=True)))
 
 
-def is_list(kind: pa.DataType) -> bool:
-    return bool(
-        pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
-    )
+def misspelt(attributes: Mapping[str, Any], first: int) -> EventError | None:
+    """The error of columns of which some row has a string that is not UTF-8.
 
-
-def is_text(kind: pa.DataType) -> bool:
-    types = pa.types
-    return bool(
-        types.is_string(kind)
-        or types.is_large_string(kind)
-        or (hasattr(types, "is_string_view") and types.is_string_view(kind))
-    )
+    `first` is the number of their first row. None: such a string is only where no row sees it.
+    """
+    for name, column in attributes.items():
+        for row, value in enumerate(values_of(column)):
+            texts = value if isinstance(value, list) else [value]
+            if any(isinstance(text, str) and not sound(text) for text in texts):
+                return EventError(f"row {first + row}: a string is not valid UTF-8", name)
+    return None
 
 
 def code_column(column: Any, coder: Coder, strings: bool) -> Coded:
@@ -100,10 +94,8 @@ def code_column(column: Any, coder: Coder, strings: bool) -> Coded:
 
 
 def _code_lists(column: Any, coder: Coder) -> Coded:
-    if pa.types.is_fixed_size_list(column.type):
-        column = column.cast(pa.list_(column.type.value_type))
-    offsets = column.offsets.to_numpy().astype(np.int64)
-    inner = _code_values(column.values, coder, False)
+    offsets, values = list_parts(column)
+    inner = _code_values(values, coder, False)
     main = np.where(inner.main == MISSING, OTHER, inner.main).astype(np.int32)
     there = np.asarray(column.is_valid())
     return Coded(main, inner.time, offsets, there)
@@ -120,9 +112,8 @@ class Elements(NamedTuple):
 
 def distinct_elements(column: Any) -> Elements | None:
     """The elements of a column of lists; None where rows must be read one by one."""
-    if pa.types.is_fixed_size_list(column.type):
-        column = column.cast(pa.list_(column.type.value_type))
-    values, types = column.values, pa.types
+    bounds, values = list_parts(column)
+    types = pa.types
     kind = values.type.value_type if types.is_dictionary(values.type) else values.type
     if not (is_text(kind) or types.is_integer(kind) or types.is_boolean(kind)):
         return None
@@ -131,7 +122,6 @@ def distinct_elements(column: Any) -> Elements | None:
     which = values.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
     rows = np.arange(len(column), dtype=np.int32)
     rows[~np.asarray(column.is_valid())] = -1
-    bounds = column.offsets.to_numpy().astype(np.int64)
     return Elements([read(value) for value in values.dictionary.to_pylist()], which, bounds, rows)
 
 
@@ -221,8 +211,6 @@ def _code_dictionary(column: Any, coder: Coder, strings: bool) -> Coded:
     if not pa.types.is_dictionary(column.type):
         column = pc.dictionary_encode(column)
     dictionary = column.dictionary
-    if not pa.types.is_dictionary(column.type) or pa.types.is_nested(dictionary.type):
-        return _constant(column, coder, OTHER)
     indices = column.indices.cast(pa.int64())  # they may be unsigned
     which = indices.fill_null(-1).to_numpy(zero_copy_only=False)
     values = dictionary.to_pylist()
@@ -277,10 +265,8 @@ def _code_times(column: Any, coder: Coder) -> Coded:
     if pa.types.is_timestamp(kind):
         scale = _UNITS[kind.unit]
         ticks = column.cast(pa.int64())
-    elif pa.types.is_date32(kind):
-        scale, ticks = _DAY, column.cast(pa.int32())
     else:
-        scale, ticks = _UNITS["ms"], column.cast(pa.int64())
+        scale, ticks = _DAY, column.cast(pa.int32())
     filled = (ticks.fill_null(0) if ticks.null_count else ticks).to_numpy(zero_copy_only=False)
     distinct, which = np.unique(filled, return_inverse=True)
     assert coder.time is not None

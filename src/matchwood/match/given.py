@@ -15,16 +15,16 @@ def details_of(rules: Any) -> Iterator[Details]:
     if isinstance(rules, Mapping):
         pairs: Iterable[Any] = rules.items()
     elif hasattr(rules, "__arrow_c_stream__") or hasattr(rules, "to_pylist"):
-        from matchwood.match.stream import table_of
+        from matchwood.match.tables import table_of
 
         table = table_of(rules)
+        names = table.columns
         for name in ("id", "rule"):
-            if name not in table.column_names:
+            if name not in names:
                 raise ValueError(f"a table of rules has columns 'id' and 'rule', no {name!r} found")
-        names = table.column_names
-        tags = table["tags"].to_pylist() if "tags" in names else None
-        priority = table["priority"].to_pylist() if "priority" in names else None
-        columns = zip(table["id"].to_pylist(), table["rule"].to_pylist(), strict=True)
+        tags = names["tags"].plain() if "tags" in names else None
+        priority = names["priority"].plain() if "priority" in names else None
+        columns = zip(names["id"].plain(), names["rule"].plain(), strict=True)
         for row, (rule_id, rule) in enumerate(columns):
             yield Details(
                 rule_id,

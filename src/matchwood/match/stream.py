@@ -11,17 +11,18 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from matchwood.language.errors import EventError
 from matchwood.language.events import Event
 from matchwood.match.batch import Columns, codes_of_rows
-from matchwood.match.columns import attributes_of_table
+from matchwood.match.columns import attributes_of, misspelt
 from matchwood.match.finding import Coded, Slice, find_many
 from matchwood.match.masks import EVENTS
 from matchwood.match.parts import Snapshot
+from matchwood.match.tables import Table, is_table, key_array, table_of, tables_of
 from matchwood.operators.deciding import Decider
 
 Ints = NDArray[np.int32]
 _ROWS = 64 * EVENTS  # rows whose columns are coded together
+_READ = 32  # rows that are read together, where one of them is asked for
 
 
 class Ids(NamedTuple):
@@ -190,36 +191,12 @@ def best(
 # Events however they are given
 
 
-def table_of(data: Any) -> Any:
-    """An Arrow table of tabular data."""
-    if isinstance(data, pa.Table):
-        return data
-    if isinstance(data, pa.RecordBatch):
-        return pa.Table.from_batches([data])
-    if isinstance(data, pa.RecordBatchReader):
-        return data.read_all()
-    if _is_pandas(data):
-        return pa.Table.from_pandas(data, preserve_index=False)
-    return pa.table(data)
-
-
-def _is_tabular(events: Any) -> bool:
-    if isinstance(events, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
-        return True
-    return hasattr(events, "__arrow_c_stream__")
-
-
-def _is_pandas(events: Any) -> bool:
-    return type(events).__module__.partition(".")[0] == "pandas" and hasattr(events, "columns")
-
-
 def admitted(events: Any, key: str | None, admit: Callable[[Mapping[str, object]], object]) -> Any:
     """The events, each shown without its key to `admit`, which raises to refuse it."""
-    if _is_pandas(events) or _is_tabular(events):
+    if is_table(events):
         table = table_of(events)
-        shown = table if key is None else table.drop_columns([key])
-        for low in range(0, shown.num_rows, _ROWS):
-            for row in rows_of(shown.slice(low, _ROWS)):
+        for low in range(0, table.num_rows, _ROWS):
+            for row in table.slice(low, _ROWS).without(key).rows():
                 admit(row)
         return table
     if isinstance(events, Mapping):
@@ -240,95 +217,78 @@ def _each_admitted(
 def _slices(events: Any, key: str | None) -> Iterator[Slice]:
     if isinstance(events, Mapping):
         raise TypeError("match_batch takes many events; for one event there is match")
-    if _is_pandas(events):
-        try:
-            events = table_of(events)
-        except (pa.ArrowInvalid, pa.ArrowTypeError):  # a column of values of several types
-            names = [str(name) for name in events.columns]
-            records = events.itertuples(index=False, name=None)
-            events = (dict(zip(names, record, strict=True)) for record in records)
-    if _is_tabular(events):
+    if is_table(events):
         yield from _table_slices(events, key)
     else:
         yield from _row_slices(iter(events), key)
 
 
-def _tables(events: Any) -> Iterator[Any]:
+def _bounded(events: Any) -> Iterator[Table]:
     """Tables of bounded size."""
-    if isinstance(events, pa.RecordBatchReader):
-        for batch in events:
-            yield from _tables(pa.Table.from_batches([batch]))
-        return
-    table = table_of(events)
-    for low in range(0, max(1, table.num_rows), _ROWS):
-        yield table.slice(low, min(_ROWS, table.num_rows - low))
+    for table in tables_of(events):
+        for low in range(0, max(1, table.num_rows), _ROWS):
+            yield table.slice(low, _ROWS)
 
 
 def _table_slices(events: Any, key: str | None) -> Iterator[Slice]:
     done = 0
-    for table in _tables(events):
-        if key is not None and key not in table.column_names:
+    for table in _bounded(events):
+        if key is not None and key not in table.columns:
             raise KeyError(f"the events have no column {key!r} to name them by")
-        attributes = attributes_of_table(table)
-        rows = rows_of(table) if attributes is None else []
-        coded: dict[int, Columns] = {}
+        held = table.held()
+        attributes = None if held is None else attributes_of(held)
+        rows = table.rows() if attributes is None else []
+        coded: dict[int, Columns | None] = {}
         for low in range(0, max(1, table.num_rows), EVENTS):
             high = min(low + EVENTS, table.num_rows)
             keys: Any = pa.array(np.arange(done + low, done + high))
             if key is not None:
-                keys = _one_array(table[key].slice(low, high - low))
+                keys = table.slice(low, high - low).keys(key)
             if attributes is None:
                 yield _row_slice(rows[low:high], keys)
             else:
-                yield _column_slice(table, attributes, coded, low, high, keys)
+                yield _column_slice(table, attributes, coded, low, high, keys, done)
         done += table.num_rows
 
 
-def rows_of(table: Any) -> list[dict[str, Any]]:
-    """The events of a table as Python values."""
-    try:
-        return list(table.to_pylist(maps_as_pydicts="strict"))
-    except (OverflowError, ValueError):
-        pass  # a time that Python's cannot hold: columns of times are read as NumPy's
-    columns = []
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        kind = column.type
-        try:
-            if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
-                columns.append(list(column.to_numpy()))
-            else:
-                columns.append(column.to_pylist(maps_as_pydicts="strict"))
-        except (OverflowError, ValueError) as error:
-            raise EventError(f"its values cannot be read: {error}", name) from error
-    return [dict(zip(table.column_names, row, strict=True)) for row in zip(*columns, strict=True)]
-
-
-def _one_array(column: Any) -> Any:
-    """A column as one array: of no chunks, an empty one."""
-    found = column.combine_chunks()
-    if isinstance(found, pa.ChunkedArray):
-        found = pa.concat_arrays(found.chunks) if found.chunks else pa.array([], found.type)
-    return found
-
-
 def _column_slice(
-    table: Any,
+    table: Table,
     attributes: dict[str, Any],
-    coded: dict[int, Columns],
+    coded: dict[int, Columns | None],
     low: int,
     high: int,
     keys: Any,
+    done: int,
 ) -> Slice:
     def part_codes(part: Coded) -> Any:
-        columns = coded.get(part.number)
+        if part.number not in coded:
+            coded[part.number] = _columns(attributes, part, done)
+        columns = coded[part.number]
         if columns is None:
-            columns = coded[part.number] = Columns(attributes, part.matcher)
+            return codes_of_rows(table.slice(low, high - low).rows(), part.matcher)[0]
         return columns.codes(low, high)
 
+    read: dict[int, list[dict[str, Any]]] = {}
+
     def row(number: int) -> Event:
-        return Event(rows_of(table.slice(low + number, 1))[0])
+        block, place = divmod(number, _READ)
+        if block not in read:
+            read[block] = table.slice(low + block * _READ, min(_READ, high - low)).rows()
+        return Event(read[block][place])
 
     return Slice(part_codes, row, keys, high - low)
+
+
+def _columns(attributes: dict[str, Any], part: Coded, done: int) -> Columns | None:
+    """The columns coded for a part; None where only rows tell which strings are there."""
+    try:
+        return Columns(attributes, part.matcher)
+    except UnicodeDecodeError:
+        named = {n: column for n, column in attributes.items() if n in part.matcher.coders}
+        error = misspelt(named, done)
+    if error is not None:
+        raise error
+    return None
 
 
 def _row_slices(events: Iterator[Any], key: str | None) -> Iterator[Slice]:
@@ -337,7 +297,7 @@ def _row_slices(events: Iterator[Any], key: str | None) -> Iterator[Slice]:
         if key is None:
             keys = pa.array(np.arange(done, done + len(rows)))
         else:
-            keys = pa.array([row[key] for row in rows])
+            keys = key_array([row[key] for row in rows], key)
         yield _row_slice(rows, keys)
         done += len(rows)
 

@@ -139,13 +139,27 @@ class Operator:
     def ask_columns(
         self, calls: Sequence[Call], values: Sequence[Sequence[object]]
     ) -> list[Answer | Failure]:
-        """The rows of calls through the batch form."""
-        import pyarrow as pa
+        """The rows of calls through the batch form, type by type: a column has one."""
+        from matchwood.arrow.making import by_types
+
+        groups = by_types(values)
+        if len(groups) == 1:
+            return self._ask_group(calls, values)
+        found: dict[int, Answer | Failure] = {}
+        for places in groups:
+            some = self._ask_group([calls[p] for p in places], [values[p] for p in places])
+            found.update(zip(places, some, strict=True))
+        return [found[place] for place in range(len(calls))]
+
+    def _ask_group(
+        self, calls: Sequence[Call], values: Sequence[Sequence[object]]
+    ) -> list[Answer | Failure]:
+        from matchwood.arrow.making import array_of
 
         columns = self.columns
         assert columns is not None
         try:
-            given = [pa.array(list(column)) for column in zip(*values, strict=True)]
+            given = [array_of(column) for column in zip(*values, strict=True)]
             if self.timeout is None:
                 result = columns(*given)
             else:
@@ -159,7 +173,7 @@ class Operator:
             if len(calls) == 1 or isinstance(error, Overdue):
                 return [Failure.of(error)] * len(calls)
             alone = zip(calls, values, strict=True)  # one bad event is not to spoil the others
-            return [self.ask_columns([call], [some])[0] for call, some in alone]
+            return [self._ask_group([call], [some])[0] for call, some in alone]
         return [self._read(row, call) for row, call in zip(rows, calls, strict=True)]
 
     def _call(self, call: Call, values: Sequence[object], seen: Event) -> Any:

@@ -128,7 +128,7 @@ def _from_lines(body: bytes, limits: Limits) -> list[Any]:
 def _from_arrow(body: bytes, limits: Limits) -> list[Any]:
     import pyarrow as pa
 
-    from matchwood.match.stream import rows_of
+    from matchwood.arrow.reading import rows_of
 
     try:
         table = pa.ipc.open_stream(body).read_all()

@@ -101,9 +101,9 @@ def _batch(partial: Partial) -> Any:
 
 
 def _add(partial: Partial, events: Any, size: int, dice: random.Random, partition: int) -> None:
+    from matchwood.arrow.reading import rows_of
     from matchwood.language.events import attributes_of
     from matchwood.match.columns import attributes_of_table
-    from matchwood.match.stream import rows_of
 
     count = len(events) if isinstance(events, list) else events.num_rows
     keys = [dice.random() for _ in range(count)]

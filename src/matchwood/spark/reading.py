@@ -14,10 +14,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from matchwood.arrow.making import plain_array
+from matchwood.arrow.reading import is_list, rows_of, values_of
 from matchwood.language.errors import EventError
 from matchwood.language.events import Event
-from matchwood.match.columns import attributes_of_table, is_list
-from matchwood.match.stream import rows_of
+from matchwood.language.values import is_text
+from matchwood.match.columns import attributes_of_table
 from matchwood.schema import Schema
 from matchwood.spark.attributes import COLUMNS, MAP, Reading
 
@@ -48,7 +50,7 @@ def _read(table: Any, reading: Reading) -> Read:
         held = pa.concat_arrays(held.chunks) if held.chunks else pa.array([], held.type)
     if reading.form == MAP:
         return _maps(held, reading.wanted)
-    return _texts(held.to_pylist(), reading.wanted)
+    return _texts(values_of(held), reading.wanted)
 
 
 def _held_to(read: Read, schema: Schema) -> Read:
@@ -80,9 +82,19 @@ def _broken(row: Any, schema: Schema) -> str:
 def _columns(table: Any) -> Read:
     if not table.num_columns:
         return Read([{}] * table.num_rows, None, [])
-    if attributes_of_table(table.slice(0, 0)) is not None:
+    twice = len(set(table.column_names)) < table.num_columns
+    if not twice and _sound(table) and attributes_of_table(table.slice(0, 0)) is not None:
         return Read(table, None, [])
     return checked(_rows(table))
+
+
+def _sound(held: Any) -> bool:
+    """Whether data is what its types say: Spark lets any bytes be a string."""
+    try:
+        held.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
 def _rows(table: Any) -> list[Any]:
@@ -135,8 +147,8 @@ def _maps(held: Any, wanted: Sequence[str] | None) -> Read:
     value = held.type.item_type
     if is_list(value):
         value = value.value_type
-    if pa.types.is_nested(value):
-        return checked(held.to_pylist(maps_as_pydicts="strict"))
+    if pa.types.is_nested(value) or not _sound(held):
+        return checked(values_of(held))
     if not held.null_count:
         return Read(_map_table(held, wanted), None, [])
     rows = np.flatnonzero(np.asarray(held.is_valid()))
@@ -179,6 +191,8 @@ def _parsed(text: str | None) -> Any:
     """The object of a JSON text, or why there is none."""
     if text is None:
         return EventError(NULL)
+    if not is_text(text):
+        return EventError("the text is not valid UTF-8")
     try:
         found = json.loads(text)
     except json.JSONDecodeError as error:
@@ -213,13 +227,12 @@ def _table(rows: list[dict[str, Any]], wanted: Sequence[str] | None) -> Any:
     names = {part for name in wanted for part in _prefixes(name)}
     if len(names) * len(rows) > _SPARSE * sum(map(len, rows)):
         return rows
-    try:
-        columns = {name: pa.array([row.get(name) for row in rows]) for name in sorted(names)}
-        table = pa.table(
-            {name: held for name, held in columns.items() if held.null_count < len(held)}
-        )
-        if not table.num_columns or attributes_of_table(table.slice(0, 0)) is None:
+    columns = {}
+    for name in sorted(names):
+        held = plain_array([row.get(name) for row in rows])
+        if held is None:
             return rows
-        return table
-    except (pa.ArrowException, OverflowError, UnicodeError, EventError, TypeError):
-        return rows
+        if held.null_count < len(held):
+            columns[name] = held
+    table = pa.table(columns)
+    return table if columns and attributes_of_table(table.slice(0, 0)) is not None else rows

@@ -154,6 +154,8 @@ def parquet_rows(
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    from matchwood.arrow.reading import rows_of
+
     check_file(path)
     try:
         with pq.ParquetFile(path) as file:
@@ -162,7 +164,7 @@ def parquet_rows(
                 names = list(file.schema_arrow.names)
                 chosen = list(_places(str(path), names, columns, optional))
             for batch in file.iter_batches(columns=chosen):
-                yield from batch.to_pylist()
+                yield from rows_of(batch)
     except (pa.ArrowInvalid, OSError) as error:
         raise TableError(f"{path}: {error}") from None
 

@@ -1,0 +1,345 @@
+"""Arrow arrays to arrays of plain types, and to Python values.
+
+A type that only encodes another one (dictionaries, runs, views of lists, extensions) becomes that
+one, chunk by chunk and at every depth: Arrow's own kernels lose values of some of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from matchwood.language.errors import EventError
+
+Longs = NDArray[np.int64]
+_DAY_MS = 86_400_000
+_DAYS = np.iinfo(np.int32)
+
+
+def is_list(kind: pa.DataType) -> bool:
+    """Whether an array of the type holds lists one after the other."""
+    return bool(
+        pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+    )
+
+
+def _is_any_list(kind: pa.DataType) -> bool:
+    return is_list(kind) or _is(kind, "list_view") or _is(kind, "large_list_view")
+
+
+def only_rows_tell(kind: pa.DataType) -> bool:
+    """Whether a type holds what no columns of attributes can: maps, unions, lists of objects.
+
+    To be asked before anything is done with an array: Arrow's kernels may end the process.
+    """
+    kind = _meant(kind)
+    types = pa.types
+    if types.is_struct(kind):
+        return any(only_rows_tell(kind.field(place).type) for place in range(kind.num_fields))
+    if _is_any_list(kind):
+        return bool(types.is_nested(_meant(kind.value_type)))
+    return bool(types.is_map(kind) or types.is_union(kind))
+
+
+def _meant(kind: pa.DataType) -> pa.DataType:
+    """The type that another one encodes."""
+    while True:
+        if isinstance(kind, pa.BaseExtensionType):
+            kind = kind.storage_type
+        elif pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
+            kind = kind.value_type
+        else:
+            return kind
+
+
+def is_text(kind: pa.DataType) -> bool:
+    types = pa.types
+    return bool(types.is_string(kind) or types.is_large_string(kind) or _is(kind, "string_view"))
+
+
+def _is(kind: pa.DataType, name: str) -> bool:
+    """Whether a type is one that older versions of pyarrow do not have."""
+    known = getattr(pa.types, f"is_{name}", None)
+    return known is not None and bool(known(kind))
+
+
+def one_array(column: Any) -> Any:
+    """A column as one array: of no chunks, an empty one."""
+    if not isinstance(column, pa.ChunkedArray):
+        return column
+    found = column.combine_chunks()
+    if isinstance(found, pa.ChunkedArray):  # of no chunks, or too large for one array
+        found = pa.concat_arrays(found.chunks) if found.chunks else pa.array([], found.type)
+    return found
+
+
+# Plain types
+
+
+def decoded(column: Any) -> Any:
+    """The same values in one array, of a plain type."""
+    encodes = _encodes(column.type)
+    if not encodes and not isinstance(column, pa.ChunkedArray):
+        return column
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    try:
+        return (
+            _joined([_decode(chunk) for chunk in chunks], column) if encodes else one_array(column)
+        )
+    except pa.ArrowInvalid:  # dictionaries of strings with nulls, which Arrow does not join
+        return _joined([_decode(chunk, True) for chunk in chunks], column)
+
+
+def _joined(chunks: list[Any], column: Any) -> Any:
+    if not chunks:
+        return _decode(pa.array([], column.type))
+    return chunks[0] if len(chunks) == 1 else pa.concat_arrays(chunks)
+
+
+def takeable(column: Any) -> Any:
+    """A column as one array of which rows can be taken."""
+    kind = column.type
+    if _is_view(kind) or pa.types.is_run_end_encoded(kind) or pa.types.is_dictionary(kind):
+        array = decoded(column)
+        return _decode(array) if _is_view(array.type) else array
+    return one_array(column)
+
+
+def _is_view(kind: pa.DataType) -> bool:
+    return _is(kind, "string_view") or _is(kind, "binary_view")
+
+
+def _encodes(kind: pa.DataType, texts: bool = False) -> bool:
+    """Whether a type encodes another one, at any depth; views do where they are inside others.
+
+    A dictionary of strings is as good as strings, unless `texts` says otherwise.
+    """
+    types = pa.types
+    if types.is_dictionary(kind):
+        return texts or not (
+            types.is_string(kind.value_type) or types.is_large_string(kind.value_type)
+        )
+    if (
+        isinstance(kind, pa.BaseExtensionType)
+        or types.is_run_end_encoded(kind)
+        or types.is_date64(kind)
+        or (_is_any_list(kind) and not is_list(kind))
+    ):
+        return True
+    inner = []
+    if types.is_struct(kind):
+        inner = [kind.field(place).type for place in range(kind.num_fields)]
+    elif is_list(kind):
+        inner = [kind.value_type]
+    return any(_encodes(one, texts) or _is_view(one) for one in inner)
+
+
+def _decode(array: Any, texts: bool = False) -> Any:
+    kind, types = array.type, pa.types
+    if isinstance(kind, pa.BaseExtensionType):
+        return _decode(_stored(array), texts)
+    if _is(kind, "string_view"):
+        return array.cast(pa.large_string())
+    if _is(kind, "binary_view"):
+        return array.cast(pa.large_binary())
+    if not _encodes(kind, texts):
+        return array
+    if types.is_dictionary(kind):
+        return _decode(array.dictionary, texts).take(array.indices)
+    if types.is_run_end_encoded(kind):
+        return _decode(array.values, texts).take(pa.array(_runs(array)))
+    if types.is_date64(kind):
+        return _days(array)
+    if types.is_struct(kind):
+        fields = [kind.field(place).name for place in range(kind.num_fields)]
+        children = [_decode(array.field(place), texts) for place in range(kind.num_fields)]
+        return pa.StructArray.from_arrays(children, fields, mask=pc.is_null(array))
+    return _decode_lists(array, texts)
+
+
+def _stored(array: Any) -> Any:
+    """The values of an extension, whose type says no more than theirs but for booleans in bytes."""
+    held = array.storage
+    return held.cast(pa.bool_()) if array.type.extension_name == "arrow.bool8" else held
+
+
+def _runs(array: Any) -> NDArray[np.intp]:
+    """Which run each row belongs to."""
+    rows = np.arange(array.offset, array.offset + len(array))
+    return np.searchsorted(array.run_ends.to_numpy(), rows, "right")
+
+
+def _days(array: Any) -> Any:
+    """The dates of milliseconds: whatever they have beyond a midnight is none of a date's."""
+    ticks = array.cast(pa.int64())
+    ticks = (ticks.fill_null(0) if ticks.null_count else ticks).to_numpy(zero_copy_only=False)
+    days = np.clip(ticks // _DAY_MS, _DAYS.min, _DAYS.max).astype(np.int32)
+    return pa.array(days, mask=np.asarray(array.is_null())).cast(pa.date32())
+
+
+def _decode_lists(array: Any, texts: bool) -> Any:
+    if is_list(array.type):
+        bounds, values = list_parts(array)
+        inner = _decode(values, texts)
+    else:
+        bounds, places = _view_parts(array)
+        inner = _decode(array.values, texts).take(pa.array(places))
+    return pa.LargeListArray.from_arrays(pa.array(bounds), inner, mask=pc.is_null(array))
+
+
+def _view_parts(array: Any) -> tuple[Longs, Longs]:
+    """(bounds, places in its values) of an array of views of lists."""
+    sizes = np.where(np.asarray(array.is_valid()), np.asarray(array.sizes), 0).astype(np.int64)
+    bounds = np.r_[0, np.cumsum(sizes)]
+    first = np.asarray(array.offsets)[: len(array)].astype(np.int64)
+    return bounds, np.arange(bounds[-1]) + np.repeat(first - bounds[:-1], sizes)
+
+
+def list_parts(array: Any) -> tuple[Longs, Any]:
+    """(bounds, values) of an array of lists: the values of a null may be there."""
+    kind = array.type
+    if pa.types.is_fixed_size_list(kind):
+        size = kind.list_size
+        values = array.values.slice(array.offset * size, len(array) * size)
+        return np.arange(len(array) + 1, dtype=np.int64) * size, values
+    offsets = array.offsets.to_numpy().astype(np.int64)
+    values = array.keys if pa.types.is_map(kind) else array.values
+    return offsets - offsets[0], values.slice(offsets[0], offsets[-1] - offsets[0])
+
+
+# Python values
+
+
+def rows_of(table: Any) -> list[dict[str, Any]]:
+    """The events of a table as Python values."""
+    names = table.column_names
+    check_names(names)
+    if not names:
+        return [{} for _ in range(table.num_rows)]
+    columns = [values_of(column) for column in table.columns]
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def check_names(names: list[str]) -> None:
+    """An EventError where two columns have one name: no row could tell them apart."""
+    if len(set(names)) < len(names):
+        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        raise EventError("two columns have this name: rename one, or leave it out", twice)
+
+
+def values_of(column: Any) -> list[Any]:
+    """The values of a column as Python has them.
+
+    A time beyond Python's is a NumPy datetime. Of a repeated key of a map the last counts. A
+    string that is not valid UTF-8 becomes one that is not valid Unicode, which is refused when a
+    rule asks for it.
+    """
+    if isinstance(column, pa.ChunkedArray):
+        return [value for chunk in column.chunks for value in values_of(chunk)]
+    kind, types = column.type, pa.types
+    if isinstance(kind, pa.BaseExtensionType):
+        return values_of(_stored(column))
+    if types.is_struct(kind):
+        return _objects(column)
+    if types.is_map(kind):
+        return _maps(column)
+    if is_list(kind):
+        bounds, held = list_parts(column)
+        return _cut(column, bounds, values_of(held))
+    if _is_any_list(kind):
+        bounds, places = _view_parts(column)
+        values = values_of(column.values)
+        return _cut(column, bounds, [values[place] for place in places.tolist()])
+    if types.is_union(kind):
+        return _unions(column)
+    if types.is_dictionary(kind):
+        values = [*values_of(column.dictionary), None]
+        places = column.indices.cast(pa.int64()).fill_null(-1).to_pylist()
+        return [values[place] for place in places]
+    if types.is_run_end_encoded(kind):
+        values = values_of(column.values)
+        return [values[place] for place in _runs(column).tolist()]
+    if is_text(kind):
+        return _texts(column)
+    if types.is_temporal(kind) or types.is_interval(kind):
+        return _times(column)
+    return list(column.to_pylist())
+
+
+def _cut(array: Any, bounds: Any, values: list[Any]) -> list[Any]:
+    valid = array.is_valid().to_pylist()
+    ends = bounds.tolist()
+    cuts = zip(valid, ends[:-1], ends[1:], strict=True)
+    return [values[low:high] if there else None for there, low, high in cuts]
+
+
+def _objects(array: Any) -> list[Any]:
+    names = [array.type.field(place).name for place in range(array.type.num_fields)]
+    check_names(names)
+    if not names:
+        return [{} if there else None for there in array.is_valid().to_pylist()]
+    children = [values_of(array.field(place)) for place in range(len(names))]
+    rows = zip(array.is_valid().to_pylist(), *children, strict=True)
+    return [dict(zip(names, row, strict=True)) if there else None for there, *row in rows]
+
+
+def _maps(array: Any) -> list[Any]:
+    bounds, keys = list_parts(array)
+    first = array.offsets[0].as_py()
+    items = values_of(array.items.slice(first, len(keys)))
+    pairs = list(zip(values_of(keys), items, strict=True))
+    try:
+        return [None if some is None else dict(some) for some in _cut(array, bounds, pairs)]
+    except TypeError:
+        raise EventError("the keys of a map are strings, found objects or lists") from None
+
+
+def _unions(array: Any) -> list[Any]:
+    children = [values_of(array.field(place)) for place in range(array.type.num_fields)]
+    place_of = {code: place for place, code in enumerate(array.type.type_codes)}
+    _, held, *offsets = array.buffers()[: 3 if array.type.mode == "dense" else 2]
+    codes = _buffer(held, np.int8, array)  # pyarrow's own do not know of slices
+    rows = _buffer(offsets[0], np.int32, array) if offsets else range(len(array))
+    return [children[place_of[code]][row] for code, row in zip(codes, rows, strict=True)]
+
+
+def _buffer(held: Any, kind: Any, array: Any) -> list[int]:
+    count = array.offset + len(array)
+    numbers = np.frombuffer(held, kind, count)[array.offset :] if len(array) else np.empty(0, kind)
+    found: list[int] = numbers.tolist()
+    return found
+
+
+def _texts(array: Any) -> list[Any]:
+    try:
+        return list(array.to_pylist())
+    except UnicodeDecodeError:
+        held = array.cast(pa.large_binary()).to_pylist()
+        return [None if some is None else some.decode("utf-8", "surrogateescape") for some in held]
+
+
+def _times(array: Any) -> list[Any]:
+    """Times and durations; an interval is bytes, as it is of no family."""
+    if pa.types.is_date64(array.type):
+        array = _days(array)
+    if pa.types.is_interval(array.type):
+        return [None if value is None else str(value).encode() for value in array.to_pylist()]
+    try:
+        return list(array.to_pylist())
+    except Exception:  # beyond Python's range, finer than its steps, or of a zone it has not
+        return _of_numpy(array)
+
+
+def _of_numpy(array: Any) -> list[Any]:
+    kind = array.type
+    if pa.types.is_date32(kind):
+        made, ticks = np.dtype("M8[D]"), array.cast(pa.int32())
+    else:
+        letter = "M" if pa.types.is_timestamp(kind) else "m"
+        wide = pa.int32() if pa.types.is_time32(kind) else pa.int64()
+        made, ticks = np.dtype(f"{letter}8[{kind.unit}]"), array.cast(wide)
+    return [None if tick is None else np.int64(tick).astype(made) for tick in ticks.to_pylist()]
