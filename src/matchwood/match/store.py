@@ -310,12 +310,16 @@ class Store:
 
     def _settled(self, events: int | None) -> Snapshot:
         """A snapshot for so many events (None: nobody knows), with no rules pending if they are
-        worth a build: the reader makes a part of them for itself."""
+        worth a build: the reader makes a part of them for itself, unless that fails."""
         snapshot = self._snapshot
         pending = snapshot.pending
         if not pending or (events is not None and events * len(pending) < WORTH_BUILDING):
             return snapshot
-        built = whole(build([one.tree for one in pending], self.statistics))
+        try:
+            built = whole(build([one.tree for one in pending], self.statistics))
+        except Exception as error:
+            _log.warning("pending rules cannot be built and are evaluated", exc_info=error)
+            return snapshot
         part = self._part(built, [one.details for one in pending])
         return Snapshot((*snapshot.parts, part), ())
 
