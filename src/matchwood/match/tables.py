@@ -128,7 +128,7 @@ def _of_polars(frame: Any) -> Table:
     others = [name for name in frame.columns if name not in apart]
     table = pa.table(frame.select(others)) if others else None
     columns = {
-        name: apart[name] if table is None or name in apart else Column(table[name])
+        name: apart[name] if table is None or name in apart else _exported(table[name], frame[name])
         for name in frame.columns
     }
     return Table(columns, len(frame))
@@ -142,7 +142,16 @@ def _is_apart(kind: Any) -> bool:
 def _apart(series: Any) -> Column:
     if _holds(series.dtype, _UNKNOWN):
         return Column(None, series.to_list())
-    return Column(series.to_arrow())
+    return _exported(series.to_arrow(), series)
+
+
+def _exported(held: Any, series: Any) -> Column:
+    """What polars has exported; its values where that is unsound, as some slices of objects are."""
+    try:
+        held.validate()
+    except pa.ArrowInvalid:
+        return Column(None, series.to_list())
+    return Column(held)
 
 
 def _holds(kind: Any, names: tuple[str, ...]) -> bool:
