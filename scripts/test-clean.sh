@@ -9,6 +9,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 clone="$scratch/a clone"
 mkdir "$scratch/home" "$scratch/tmp"
+chmod 711 "$scratch" # a PostgreSQL of the tests runs as another user
 git clone --quiet --no-hardlinks . "$clone"
 if [ -n "$(git status --porcelain)" ]; then
     echo "what is not committed is left out" >&2
