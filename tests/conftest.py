@@ -87,6 +87,7 @@ THROUGH_CONNECT = {
 APART = {"test_cluster.py", "test_demo.py", "test_programs.py", "test_running.py"}
 
 OF_PAPERS = {"papers", "laboratory", "test_program[boxes]"}
+TURNS = ("spark", "cluster", "connect", "papers")  # groups by the time that they take
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
@@ -107,3 +108,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out and not config.getoption("--connect"):
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in set(left_out)]
+    items.sort(key=_turn)
+
+
+def _turn(item: pytest.Item) -> int:
+    """The longest groups come first: each is for one worker alone, and the others do the rest."""
+    group = item.get_closest_marker("xdist_group")
+    name = group.args[0] if group is not None else ""
+    return TURNS.index(name) if name in TURNS else len(TURNS)

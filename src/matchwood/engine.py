@@ -128,9 +128,9 @@ class Matcher(RuleMapping):
         """
         from matchwood.match.stream import admitted, match_table
 
+        snapshot = self._settled(count_of(events))
         if self.enforced is not None:
             events = admitted(events, key, self.enforced.admit_event)
-        snapshot = self._settled(count_of(events))
         found = match_table(snapshot, events, key, tags, limit, threads, self.decider)
         self._hurry()
         return found
@@ -147,9 +147,9 @@ class Matcher(RuleMapping):
         """`match_batch` in slices: pyarrow RecordBatches, made as they are asked for."""
         from matchwood.match.stream import admitted, match_slices
 
+        snapshot = self._settled(count_of(events))
         if self.enforced is not None:
             events = admitted(events, key, self.enforced.admit_event)
-        snapshot = self._settled(count_of(events))
         return match_slices(snapshot, events, key, tags, limit, threads, self.decider)
 
     # Answers about rules

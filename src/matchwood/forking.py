@@ -9,6 +9,7 @@ renewed in the child, before anything else runs there.
 from __future__ import annotations
 
 import itertools
+import logging
 import os
 import weakref
 from typing import Any, Protocol
@@ -21,6 +22,7 @@ class Renewed(Protocol):
         """Be as if there had never been another thread; called in the child, which has one."""
 
 
+_log = logging.getLogger("matchwood.forking")
 _numbers = itertools.count()
 _renewed: dict[int, weakref.ref[Renewed]] = {}
 
@@ -52,7 +54,10 @@ def _renew() -> None:
     for reference in list(_renewed.values()):
         one = reference()
         if one is not None:
-            one.after_fork()
+            try:
+                one.after_fork()
+            except Exception:  # the others are renewed all the same
+                _log.exception("%r cannot be used in this process", type(one).__name__)
 
 
 os.register_at_fork(after_in_child=_renew)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from engine.expected import STRATEGIES, batches, expected
 from engine.random_rules import coded_rules, examples
 from matchwood import Matcher
+from matchwood.arrow import reading
 
 CONSTANTS = ["0", "1", "1.5", "0.1", "9007199254740993", "9223372036854775807"]
 NUMBERS = [
@@ -371,3 +372,25 @@ def test_what_is_asked_of_the_strings_of_lists(name, strategy):
         events = [{"a": row} for row in table["a"].to_pylist()]
         matcher = Matcher(ASKED_OF_LISTS)
         assert batches(matcher, table, strategy) == expected(ASKED_OF_LISTS, events)
+
+
+def test_rows_of_a_large_dictionary_cost_what_the_rows_cost(monkeypatch):
+    """Rows are read in blocks, each of which uses a few of the dictionary's values."""
+    names = pa.array([f"n{i}" for i in range(5_000)])
+    indices = pa.array([i % 5_000 if i % 7 else None for i in range(6_000)], pa.int32())
+    column = pa.DictionaryArray.from_arrays(indices, names)
+    read = []
+    usual = reading._texts
+    monkeypatch.setattr(reading, "_texts", lambda array: read.append(len(array)) or usual(array))
+    block = column.slice(4_990, 32)
+    assert reading.values_of(block) == block.to_pylist()
+    assert sum(read) <= 32
+    assert reading.values_of(column) == column.to_pylist()
+
+
+def test_slices_of_run_end_encoded_columns():
+    column = pa.RunEndEncodedArray.from_arrays(pa.array([3, 5, 9]), pa.array(["x", None, "y"]))
+    rows = ["x"] * 3 + [None] * 2 + ["y"] * 4
+    for low in range(10):
+        for count in range(10 - low):
+            assert reading.values_of(column.slice(low, count)) == rows[low : low + count]

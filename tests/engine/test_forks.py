@@ -19,9 +19,16 @@ from matchwood.match import patterns_expressions, store
 from matchwood.match.ways import NEVER, SAMPLED, Ways
 from matchwood.operators import operator
 from matchwood.operators.learning import Calls
+from matchwood.warm import warm_up
 
 SECONDS = 30  # that a child may take
 EVENTS = [{"a": value, "name": f"x{value} of {value}"} for value in range(4)] + [{}]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def kernels():
+    """No child waits for the compiler, which may take longer than a child may."""
+    warm_up()
 
 
 def in_child(work):

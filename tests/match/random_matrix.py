@@ -10,10 +10,26 @@ from datetime import date, datetime
 
 import numpy as np
 
-from engine.random_rules import EXPRESSIONS, NETWORKS, NUMBERS, PATTERNS, SCALARS, STRINGS, TIMES
+from engine.random_rules import (
+    EXPRESSIONS,
+    NETWORKS,
+    NUMBERS,
+    OPERATORS,
+    PATTERNS,
+    SCALARS,
+    STRINGS,
+    TIMES,
+)
+from matchwood import Schema
 from matchwood.language import evaluate, parse
 from matchwood.language.events import Event
 from matchwood.language.tree import And, IsNull, Not, Or, Xnor, Xor
+
+# The parent of each kind of `text0`, which `isa` asks.
+KINDS = {"ab": "a", "x": "a", "aXb": "ab", "2026-01-31": "x"}
+SCHEMA = Schema.from_dict(
+    {"hierarchies": {"kinds": KINDS}, "attributes": {"text0": {"hierarchy": "kinds"}}}
+)
 
 FALSE, UNDEFINED, TRUE = 0, 1, 2
 TRUTH = {False: FALSE, None: UNDEFINED, True: TRUE}
@@ -48,11 +64,8 @@ class Source:
 
     def predicate(self):
         name = self.pick(self.attributes)
-        if self.lazy and self.random.random() < 0.1:
-            other = self.pick(self.attributes)
-            return self.pick(
-                (f"{name} <= {other}", f"{name} = {other}", f"contains({name}, {other})")
-            )
+        if self.lazy and self.random.random() < 0.15:
+            return self._lazy(name)
         kind = name.rstrip("0123456789")
         if kind == STRINGY or (kind == MIXED and self.random.random() < 0.2):
             return self._pattern(name)
@@ -68,11 +81,28 @@ class Source:
             return f"{name} {maybe_not}in ({', '.join(values)})"
         return name
 
+    def _lazy(self, name):
+        """What an index cannot decide: two attributes, the schema, and operators."""
+        other = self.pick(self.attributes)
+        return self.pick(
+            (
+                f"{name} <= {other}",
+                f"{name} = {other}",
+                f"contains({name}, {other})",
+                f"isa(text0, '{self.pick(sorted(KINDS))}')",
+                f"odd({name})",
+                f"maybe({name})",
+                f"close({name}, {other}, 1)",
+            )
+        )
+
     def _literals(self, kind):
         if kind == MANY:
             return lambda: str(self.random.randrange(5000))
         if kind == MIXED:
-            constants = self.pick((NUMBERS, [f"'{text}'" for text in STRINGS], TIMES))
+            constants = self.pick(
+                (NUMBERS, [f"'{text}'" for text in STRINGS], TIMES, ["true", "false"])
+            )
             return lambda: self.pick(constants)
         return lambda: str(self.random.randrange(12))
 
@@ -155,8 +185,12 @@ def truth_of_predicates(predicates, events):
     columns = np.empty((len(predicates), len(events)), np.int8)
     seen = [Event(event) for event in events]
     for number, predicate in enumerate(predicates):
-        columns[number] = [TRUTH[evaluate(predicate, event)] for event in seen]
+        columns[number] = [TRUTH[truth(predicate, event)] for event in seen]
     return columns
+
+
+def truth(rule, event):
+    return evaluate(rule, event, operators=OPERATORS, schema=SCHEMA)
 
 
 def truth_of(shape, columns):
@@ -198,8 +232,8 @@ class Matrix:
         chosen = random.Random(seed)
         for _ in range(count):
             event, rule = chosen.randrange(len(self.events)), chosen.randrange(len(self.trees))
-            truth = evaluate(self.trees[rule], self.events[event]) is True
-            assert truth == self.right[event, rule], (self.trees[rule], self.events[event])
+            true = truth(self.trees[rule], self.events[event]) is True
+            assert true == self.right[event, rule], (self.trees[rule], self.events[event])
 
     def differences(self, found, alive):
         """What to say of the first pairs that are not as they should be; '' where all are."""

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from engine.random_rules import OPERATORS
 from match.forced import ways_to_match
-from match.random_matrix import Matrix
+from match.random_matrix import SCHEMA, Matrix
 from matchwood import Matcher
 from matchwood.match.cells import FEWEST
 from matchwood.match.cells_split import LEAF
@@ -38,12 +39,12 @@ PAIRS = sum(size.rules * size.events for size in SIZES.values())
 
 
 def built(matrix, folder):
-    return Matcher(matrix.rules)
+    return Matcher(matrix.rules, operators=OPERATORS, schema=SCHEMA)
 
 
 def merged(matrix, folder):
     """Rules that came in several steps, one by one at the end, and were merged."""
-    matcher = Matcher()
+    matcher = Matcher(operators=OPERATORS, schema=SCHEMA)
     items = list(matrix.rules.items())
     for low in range(0, len(items), max(1, len(items) // 3)):
         matcher.update(dict(items[low : low + max(1, len(items) // 3)]))
@@ -55,13 +56,13 @@ def merged(matrix, folder):
 
 def loaded(matrix, folder):
     path = folder / "rules.mw"
-    Matcher(matrix.rules).save(path)
-    return Matcher.load(path)
+    built(matrix, folder).save(path)
+    return Matcher.load(path, operators=OPERATORS, schema=SCHEMA)
 
 
 def in_parts(matrix, folder):
     """Several parts, with rules that are gone, and some that are in no part yet."""
-    matcher = pickle.loads(pickle.dumps(Matcher(matrix.rules)))
+    matcher = pickle.loads(pickle.dumps(built(matrix, folder)))
     items = list(matrix.rules.items())
     matcher.update(dict(items[: len(items) // 4]))
     for rule_id, rule in items[:5]:

@@ -229,7 +229,7 @@ def test_operators_are_pickled_by_their_name():
 
 NO_ANSWERS = [
     *(float("nan"), 1, 0, 0.5, "false", "", b"no", NotImplemented, object(), print),
-    *([True], [False], np.array([False]), np.float64("nan"), np.int64(1), pa.scalar(False)),
+    *({}, [True], [False], np.array([False]), np.float64("nan"), np.int64(1), pa.scalar(False)),
 ]
 
 

@@ -257,17 +257,34 @@ def values_of(column: Any) -> list[Any]:
     if types.is_union(kind):
         return _unions(column)
     if types.is_dictionary(kind):
-        values = [*values_of(column.dictionary), None]
-        places = column.indices.cast(pa.int64()).fill_null(-1).to_pylist()
-        return [values[place] for place in places]
+        return _from_dictionary(column)
     if types.is_run_end_encoded(kind):
-        values = values_of(column.values)
-        return [values[place] for place in _runs(column).tolist()]
+        runs = _runs(column)
+        first = int(runs[0]) if len(runs) else 0
+        values = values_of(
+            column.values.slice(first, int(runs[-1]) + 1 - first if len(runs) else 0)
+        )
+        return [values[place - first] for place in runs.tolist()]
     if is_text(kind):
         return _texts(column)
     if types.is_temporal(kind) or types.is_interval(kind):
         return _times(column)
     return list(column.to_pylist())
+
+
+def _from_dictionary(array: Any) -> list[Any]:
+    """The values of a dictionary; where it is larger than the array, only of what that uses."""
+    places = array.indices.cast(pa.int64()).fill_null(-1).to_numpy()
+    dictionary = array.dictionary
+    kind = dictionary.type
+    plain = not pa.types.is_nested(kind) and _meant(kind) == kind
+    if plain and len(dictionary) > len(array):
+        used, places = np.unique(places, return_inverse=True)
+        missing = int(len(used) > 0 and used[0] < 0)
+        values = [*[None] * missing, *values_of(dictionary.take(pa.array(used[missing:])))]
+    else:
+        values = [*values_of(dictionary), None]
+    return [values[place] for place in places.tolist()]
 
 
 def _cut(array: Any, bounds: Any, values: list[Any]) -> list[Any]:

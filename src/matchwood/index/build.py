@@ -50,8 +50,8 @@ def no_collection() -> Iterator[None]:
         yield
     finally:
         if enabled:
-            _without_collection.discard(thread)
             gc.enable()
+            _without_collection.discard(thread)  # a fork in between enables it once more
 
 
 _without_collection: set[int] = set()  # threads that will enable it again

@@ -54,9 +54,9 @@ def rows_of(result: Any, call: Call, binds: Sequence[str] = ()) -> Answer:
     truth = plain(result)  # a NumPy bool is one
     if truth is False or (truth is True and not places):
         return ((),) if truth else ()
-    if isinstance(result, Mapping):
+    if isinstance(result, Mapping) and (result or places):
         result = [result]
-    if isinstance(result, str | bytes) or not hasattr(result, "__iter__"):
+    if isinstance(result, str | bytes | Mapping) or not hasattr(result, "__iter__"):
         raise AnswerError(f"{call.name} answered {_shown(result)}: {_expected(places)}")
     if not places:
         return _any_row(result, call)

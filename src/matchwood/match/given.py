@@ -46,6 +46,9 @@ def details_of(rules: Any) -> Iterator[Details]:
 
 def count_of(events: Any) -> int | None:
     """How many events are given, None where only going through them would tell."""
+    rows = getattr(events, "num_rows", None)
+    if isinstance(rows, int):
+        return rows
     try:
         return len(events)
     except TypeError:

@@ -75,6 +75,7 @@ class Store:
         self._resume = 0.0  # the time before which none is tried
         self._most_pending = MOST_PENDING
         self._unreadable: set[int] = set()  # numbers of parts that no merge can read
+        self._for_batches: tuple[Any, Part] | None = None  # pending rules, and a part of them
         self.statistics = statistics
         self.operators = available(operators)
         self.schema = schema
@@ -83,6 +84,7 @@ class Store:
 
     def after_fork(self) -> None:
         """Go on from the snapshot, which is always whole, without the thread that merges."""
+        self.decider.schema = self.schema
         if is_left_held(self._lock):
             self._lock = threading.RLock()
             self._known = None  # it may be half changed
@@ -142,6 +144,7 @@ class Store:
         with self._lock:
             self._check_asked(schema)  # also of what came meanwhile
             self.schema = self.decider.schema = schema
+            self._for_batches = None
             snapshot = self._snapshot
             parts = tuple(part.asking(self._context()) for part in snapshot.parts)
             self._snapshot = Snapshot(parts, snapshot.pending)
@@ -210,8 +213,12 @@ class Store:
         busy = self._is_behind(self._snapshot.pending) or self._to_merge()
         if busy and self._merging is None and time.monotonic() >= self._resume:
             thread = threading.Thread(target=self._keep_up, daemon=True)
-            thread.start()  # it cannot end before we let go of the lock
-            self._merging = thread
+            try:
+                thread.start()  # it cannot end before we let go of the lock
+            except RuntimeError as error:  # the machine, or an interpreter that ends, has no more
+                self._put_off(error)
+            else:
+                self._merging = thread
 
     def _is_behind(self, pending: Sequence[Pending]) -> bool:
         """Whether so many rules are pending, or events took so long with them, as to build."""
@@ -310,17 +317,21 @@ class Store:
 
     def _settled(self, events: int | None) -> Snapshot:
         """A snapshot for so many events (None: nobody knows), with no rules pending if they are
-        worth a build: the reader makes a part of them for itself, unless that fails."""
+        worth a build: the reader makes a part of them, which serves until they change."""
         snapshot = self._snapshot
         pending = snapshot.pending
         if not pending or (events is not None and events * len(pending) < WORTH_BUILDING):
             return snapshot
+        known = self._for_batches
+        if known is not None and known[0] is pending:
+            return Snapshot((*snapshot.parts, known[1]), ())
         try:
             built = whole(build([one.tree for one in pending], self.statistics))
         except Exception as error:
             _log.warning("pending rules cannot be built and are evaluated", exc_info=error)
             return snapshot
         part = self._part(built, [one.details for one in pending])
+        self._for_batches = pending, part
         return Snapshot((*snapshot.parts, part), ())
 
     def _gather(self, pending: Sequence[Pending]) -> None:
