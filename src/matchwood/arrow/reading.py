@@ -277,8 +277,8 @@ def _from_dictionary(array: Any) -> list[Any]:
     places = array.indices.cast(pa.int64()).fill_null(-1).to_numpy()
     dictionary = array.dictionary
     kind = dictionary.type
-    plain = not pa.types.is_nested(kind) and _meant(kind) == kind
-    if plain and len(dictionary) > len(array):
+    takes = not pa.types.is_nested(kind) and not _is_view(kind) and _meant(kind) == kind
+    if takes and len(dictionary) > len(array):
         used, places = np.unique(places, return_inverse=True)
         missing = int(len(used) > 0 and used[0] < 0)
         values = [*[None] * missing, *values_of(dictionary.take(pa.array(used[missing:])))]
