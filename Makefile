@@ -52,8 +52,8 @@ test-spark35: $(SPARK35_STAMP) ## the tests of Spark on 3.5, which managed platf
 	@$(USE_JAVA); PYSPARK_PYTHON='$(CURDIR)/$(SPARK35)/bin/python' $(SPARK35)/bin/python -m pytest -W ignore tests/spark
 
 .PHONY: quick
-quick: $(STAMP) ## the tests that take under a minute together, without Spark
-	@$(PYTHON_BIN) -m pytest -n $(JOBS) -m "not slow and not spark"
+quick: $(STAMP) ## the tests of the library and the commands that take about a minute together
+	@$(PYTHON_BIN) -m pytest -n $(JOBS) -m "not slow and not spark and not service and not laboratory"
 
 .PHONY: test-clean
 test-clean: ## the demo and the quick tests as on a machine that never saw matchwood
@@ -86,7 +86,7 @@ soak: $(STAMP) ## a matcher under load for ten minutes, the service for two, the
 	@$(PYTHON_BIN) -m matchwood.bench.matcher_soak --seconds $(SOAK)
 	@$(PYTHON_BIN) -m matchwood.bench.soak
 	@$(PYTHON_BIN) -m pytest tests/service/test_crash.py --kills 100 -s
-	@$(USE_JAVA); $(PYTHON_BIN) -m pytest tests/spark/test_stream_killed.py tests/index/test_validate.py --long
+	@$(USE_JAVA); $(PYTHON_BIN) -m pytest tests/spark tests/bench tests/index/test_validate.py --long -m "long or slow or spark"
 
 .PHONY: docs
 docs: $(STAMP) ## build the documentation into site/

@@ -38,8 +38,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--engine-pairs",
         type=int,
-        default=2_000_000,
-        help="pairs of a rule and an event to compare with `evaluate` (default: 2,000,000)",
+        default=1_000_000,
+        help="pairs of a rule and an event to compare with `evaluate` (default: 1,000,000)",
     )
     parser.addoption(
         "--strategy-pairs",
@@ -69,8 +69,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--long",
         action="store_true",
-        help="do all of what takes minutes: a stream of Spark is killed at five moments, not two, "
-        "and kernels that check their indexes are compiled",
+        help="do all of what takes minutes: the tests marked `long`, a stream of Spark that is "
+        "killed at five moments and not one, kernels that check their indexes compiled",
     )
     parser.addoption(
         "--connect",
@@ -86,6 +86,11 @@ THROUGH_CONNECT = {
 # These start processes with a Spark of their own, and can be anywhere.
 APART = {"test_cluster.py", "test_demo.py", "test_programs.py", "test_running.py"}
 
+# What `make quick` leaves out, by folder.
+APART_FROM_QUICK = {
+    "laboratory": {"papers", "bench", "workloads"},
+    "service": {"service", "client"},
+}
 OF_PAPERS = {"papers", "laboratory", "test_program[boxes]"}
 TURNS = ("spark", "cluster", "connect", "papers")  # groups by the time that they take
 
@@ -95,6 +100,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """The tests of Spark's session go to one worker, and those of Connect to another."""
     left_out = []
     for item in items:
+        for marker, folders in APART_FROM_QUICK.items():
+            if folders & {*item.path.relative_to(config.rootpath).parts}:
+                item.add_marker(getattr(pytest.mark, marker))
+        if item.get_closest_marker("long") and not config.getoption("--long"):
+            left_out.append(item)
+            continue
         if item.path.name == "test_cluster.py":
             item.add_marker(pytest.mark.xdist_group("cluster"))  # which they share
         if OF_PAPERS & {item.path.parent.name, item.name}:
@@ -103,9 +114,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             params = getattr(getattr(item, "callspec", None), "params", {})
             connect = params.get("spark") == "connect"
             item.add_marker(pytest.mark.xdist_group("connect" if connect else "spark"))
-            if connect and not THROUGH_CONNECT & {item.path.name, item.originalname}:
+            if (
+                connect
+                and not config.getoption("--connect")
+                and not THROUGH_CONNECT & {item.path.name, item.originalname}
+            ):
                 left_out.append(item)
-    if left_out and not config.getoption("--connect"):
+    if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in set(left_out)]
     items.sort(key=_turn)

@@ -42,6 +42,15 @@ EXPECTED = {
 }
 
 
+# These take a minute or so even at small scale.
+LONG = {
+    "boxes": [pytest.mark.long],
+    "service": [pytest.mark.long],
+    "spark": [pytest.mark.long, pytest.mark.spark],
+    "spark_large": [pytest.mark.long, pytest.mark.spark],
+}
+
+
 def test_make_bench_runs_every_program() -> None:
     listed = re.search(r"^BENCHES := .*matchwood\.bench\.,(.*)\)$", makefile(), re.MULTILINE)
     assert listed is not None
@@ -61,10 +70,7 @@ def test_every_program_is_documented(program: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "program",
-    [
-        pytest.param(program, marks=pytest.mark.spark) if program.startswith("spark") else program
-        for program in PROGRAMS
-    ],
+    [pytest.param(program, marks=LONG.get(program, ())) for program in PROGRAMS],
 )
 def test_program(program: str) -> None:
     if program == "few":

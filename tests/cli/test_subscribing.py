@@ -40,6 +40,7 @@ def lines(done: subprocess.CompletedProcess[str]) -> list[dict[str, object]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+@pytest.mark.slow
 def test_from_subscribing_to_watching() -> None:
     (made,) = lines(matchwood("subscribe", "n >= 2", "--subscriber", "ann", "--validity", "2h"))
     assert made["subscriber"] == "ann"
@@ -56,6 +57,7 @@ def test_from_subscribing_to_watching() -> None:
     assert [one["event"] for one in lines(matchwood(*watch[:-1], "1"))] == [{"n": 9}]
 
 
+@pytest.mark.slow
 def test_events_of_every_kind() -> None:
     Path("rule.txt").write_text("day >= date '2026-01-01' and kind = 'x'")
     matchwood("subscribe", "@rule.txt")

@@ -184,6 +184,7 @@ CALLS = "from pack.below import one\n", "two = lean(lambda x: one(x))\n"
 READS = "from pack import below, constants\n", "two = lean(lambda x: x + below.ADDED)\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("uses", [CALLS, READS], ids=["calls", "reads"])
 def test_a_kernel_is_not_found_again_once_what_it_uses_has_changed(tmp_path, uses):
     """Numba itself looks only at the file of the kernel that is called."""

@@ -24,6 +24,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "rules.mw"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ids", ["strings", "integers"])
 def test_every_flipped_bit_is_found_by_load(path: Path, tmp_path: Path, ids: str) -> None:
     if ids == "integers":

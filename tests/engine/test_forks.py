@@ -103,6 +103,7 @@ def life_of_a_child(matcher, path):
     assert gc.isenabled()
 
 
+@pytest.mark.slow
 def test_forks_while_rules_are_added_and_merged(tmp_path):
     matcher = Matcher({number: rule(number) for number in range(100)})
 

@@ -61,6 +61,7 @@ def right_pairs(rows):
     return found
 
 
+@pytest.mark.slow
 def test_hostile_tables(matchers, seed):
     for number in range(seed, seed + AT_ONCE):
         table, rows = table_of(random.Random(number))
@@ -89,6 +90,7 @@ def named(found):
     return sorted((number, RULES[rule_id]) for number, rule_id in found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", [0, 20, 40])
 def test_hostile_tables_of_many_slices(matchers, first):
     """The same rows over and over, so that a table is cut where batches are."""

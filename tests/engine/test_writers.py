@@ -22,6 +22,7 @@ def busy():
     sys.setswitchinterval(usual)
 
 
+@pytest.mark.slow
 def test_no_rule_is_lost_between_two_writers(busy):
     matcher = Matcher({"x": "a = 1"})
 
@@ -47,6 +48,7 @@ def test_no_rule_is_lost_between_two_writers(busy):
     assert set(matcher.match({"a": 1})) == expected
 
 
+@pytest.mark.slow
 def test_all_that_goes_over_rules_goes_over_those_of_one_moment(busy):
     """A pair of rules that come and go together is there, or is not."""
     matcher = Matcher(dict.fromkeys(range(40), "a = 1"))

@@ -88,6 +88,7 @@ def test_every_element_beyond_all_bounds_is_refused(rules: list[str]) -> None:
                 check(segment, **{name: changed})
 
 
+@pytest.mark.slow
 def test_changes_raise_nothing_else() -> None:
     some = random.Random(3)
     segments = [build(rules).segment for rules in SETS]

@@ -355,6 +355,7 @@ def lite():
     connection.close()
 
 
+@pytest.mark.slow
 def test_duckdb(duck, pytestconfig):
     compare(duck, DuckWriter, lambda value: value, pytestconfig.getoption("pairs"))
 

@@ -144,6 +144,7 @@ def test_rows_however_they_are_given():
             rows_of(wrong, call, ("x", "y"))
 
 
+@pytest.mark.slow
 def test_a_join_that_looks_at_too_many_rows_is_undefined():
     many = {"many": lambda: range(2_000)}
     rule = parse("many(?a) and many(?b) and ?a + ?b > 100000")

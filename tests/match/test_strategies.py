@@ -89,10 +89,15 @@ def matrix_of(matrices, name, seed):
     return matrices[name, seed]
 
 
-@pytest.mark.parametrize("state", STATES)
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=[pytest.mark.slow] * (n == "large")) for n in SIZES]
-)
+QUICK = ("few", "a mask", "below a leaf")
+CASES = [
+    pytest.param(name, state, marks=() if name in QUICK else pytest.mark.slow)
+    for name in SIZES
+    for state in (STATES if name != "large" else ("built", "in parts"))
+]
+
+
+@pytest.mark.parametrize(("name", "state"), CASES)
 def test_every_way(name, state, matrices, tmp_path, request):
     """`--strategy-pairs` says how many pairs of a rule and an event are compared, each way."""
     rounds = -(-request.config.getoption("--strategy-pairs") // PAIRS)

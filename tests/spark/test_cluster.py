@@ -56,6 +56,7 @@ FIRST = {"adults": "age >= 18", "romans": "city = 'Rome'"}
 SECOND = {"adults": "age >= 21", "all": "key >= 0"}
 
 
+@pytest.mark.long
 def test_stream(cluster, tmp_path):
     people = [{"key": n, "age": n % 40, "city": ("Rome", "Oslo")[n % 2]} for n in range(300)]
     (tmp_path / "events").mkdir()

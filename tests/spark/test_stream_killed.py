@@ -60,7 +60,7 @@ def complete(place):
 
 @pytest.mark.parametrize("spark", ["classic"], indirect=True)
 def test_killed_between_and_inside_micro_batches(place, pytestconfig):
-    """Every start takes seconds: two of the five moments are enough where nobody asks for all."""
+    """Every start takes seconds: one of the five moments is enough where nobody asks for all."""
     folder = place.folder
     every = pytestconfig.getoption("--long")
     if every:
@@ -77,14 +77,18 @@ def test_killed_between_and_inside_micro_batches(place, pytestconfig):
     if every:
         run("classic", folder, "file checkpoint/matchwood/rules/1/pieces")  # rules are compiled
         assert complete(place) == 1
-    run("classic", folder, "file checkpoint/commits/2")  # between micro-batches
-    assert complete(place) in (2, 3)
-    place.set_rules(THIRD)
+        run("classic", folder, "file checkpoint/commits/2")  # between micro-batches
+        assert complete(place) in (2, 3)
+        place.set_rules(THIRD)
     run("classic", folder)
     rows = place.rows()
     assert set(versions_of(rows)) == {0, 1, 2, 3}
     assert all(len(found) == 1 for found in versions_of(rows).values())
-    expect = right(FIRST, PEOPLE[:30]) | right(SECOND, PEOPLE[30:45]) | right(THIRD, PEOPLE[45:])
+    expect = right(FIRST, PEOPLE[:30])
+    if every:
+        expect |= right(SECOND, PEOPLE[30:45]) | right(THIRD, PEOPLE[45:])
+    else:
+        expect |= right(SECOND, PEOPLE[30:])
     assert pairs(rows) == expect
 
 
