@@ -101,6 +101,7 @@ def test_explain_by_id_and_schema(folder: Path) -> None:
     assert (code, out[:4]) == (0, "true")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

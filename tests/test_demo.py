@@ -36,6 +36,7 @@ def test_language() -> None:
     assert "/tmp" not in done.stdout
 
 
+@pytest.mark.slow
 def test_ad_exchange() -> None:
     done = example("ad_exchange.py")
     assert (done.returncode, done.stderr) == (0, "")
@@ -45,6 +46,7 @@ def test_ad_exchange() -> None:
     assert done.stdout.count("6,288 eligible campaigns") == 3
 
 
+@pytest.mark.slow
 def test_cameras() -> None:
     done = example("cameras.py")
     assert (done.returncode, done.stderr) == (0, "")

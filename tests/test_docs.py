@@ -39,6 +39,7 @@ def needs_spark(page: Path) -> bool:
     return any(re.search(SPARK, text) for text in run)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "page",
     [

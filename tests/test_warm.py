@@ -9,6 +9,8 @@ WORK = """
 import json, sys
 import pyarrow as pa
 from numba.core.dispatcher import Dispatcher
+import pytest
+
 from matchwood.warm import warm_up
 
 def kernels():
@@ -44,6 +46,7 @@ def versions(folder: Path) -> tuple[dict[str, int], dict[str, int]]:
     return before, after
 
 
+@pytest.mark.slow
 def test_nothing_is_compiled_after_warming_up(tmp_path: Path) -> None:
     before, after = versions(tmp_path)
     if max(before.values()) > 1:  # this process compiled, and with a kernel also those it calls

@@ -31,6 +31,7 @@ def shell(folder: Path, arguments: str, buffered: bool = True) -> tuple[int, str
     return done.returncode, done.stdout, done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("buffered", [True, False])
 @pytest.mark.parametrize("arguments", [EXPLAIN, "--help"])
 def test_output_that_cannot_be_written_is_an_error(folder, arguments, buffered):
@@ -65,6 +66,7 @@ def test_input_that_is_closed(folder, arguments):
     assert shell(folder, f"{arguments} <&-") == expected
 
 
+@pytest.mark.slow
 def test_who_has_seen_enough_is_told_nothing(folder):
     code, out, errors = shell(folder, f"{MATCH} | head -1; exit ${{PIPESTATUS[0]}}")
     assert (code, out, errors) == (0, '{"event": 0, "rules": [1]}\n', "")

@@ -83,6 +83,7 @@ def test_watching_ends_with_an_interrupt(service: Served) -> None:
         assert watching.wait(30) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

@@ -99,6 +99,7 @@ def seconds(text):
     return time.process_time() - start
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("before", "unit", "after"), [pytest.param(*case, id=repr(case)[:40]) for case in REPEATED]
 )
@@ -288,6 +289,7 @@ def test_depth_of_events():
         evaluate(parse("a is null"), event)
 
 
+@pytest.mark.slow
 def test_parts_that_are_shared_grow_no_further_than_the_limits(monkeypatch):
     monkeypatch.setattr("matchwood.language.events.MAX_VALUES", 10_000)
     event = {"x": 1}

@@ -89,7 +89,7 @@ def matrix_of(matrices, name, seed):
     return matrices[name, seed]
 
 
-QUICK = ("few", "a mask", "below a leaf")
+QUICK = ("few", "below a leaf")
 CASES = [
     pytest.param(name, state, marks=() if name in QUICK else pytest.mark.slow)
     for name in SIZES

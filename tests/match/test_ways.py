@@ -2,6 +2,8 @@
 
 import threading
 
+import pytest
+
 from matchwood import Matcher
 from matchwood.bench.kernel import let_learn
 from matchwood.match.cells import Taken
@@ -109,6 +111,7 @@ def learnt(matcher, events):
     return part.matcher.ways.taken
 
 
+@pytest.mark.slow
 def test_ranges_are_found_by_cells_and_trees_of_which_half_are_true_by_walks():
     ranges = HalfRanges(12_000, attributes=20, predicates=10, event_attributes=20, seed=3)
     taken = learnt(Matcher(enumerate(ranges.texts())), ranges.events(SAMPLED * TOLD))

@@ -65,6 +65,7 @@ def test_cases(rule: str, normal: str) -> None:
     assert normalise(parse(rule)) == parse(normal), str(normalise(parse(rule)))
 
 
+@pytest.mark.slow
 @settings(max_examples=500, deadline=None)
 @given(rules, events(values))
 def test_same_truth_of_every_event(rule: Node, event: dict[str, object]) -> None:
@@ -78,6 +79,7 @@ def test_each_rewrite_keeps_the_truth(rule: Node, event: dict[str, object]) -> N
         assert evaluate(rewrite(rule), event) is evaluate(rule, event)
 
 
+@pytest.mark.slow
 @settings(max_examples=500, deadline=None)
 @given(rules)
 def test_idempotent(rule: Node) -> None:

@@ -41,6 +41,7 @@ class Counted:
         return count
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 def test_random_rules(seed):
     some = random.Random(seed)
@@ -50,6 +51,7 @@ def test_random_rules(seed):
     assert assert_right(Matcher(rules, operators=operators), rules, events, operators)
 
 
+@pytest.mark.slow
 def test_random_rules_that_are_pending_or_come_and_go(tmp_path):
     some = random.Random(99)
     rules = {number: rule(some) for number in range(40)}
