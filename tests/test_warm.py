@@ -5,12 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 WORK = """
 import json, sys
 import pyarrow as pa
 from numba.core.dispatcher import Dispatcher
-import pytest
-
 from matchwood.warm import warm_up
 
 def kernels():
