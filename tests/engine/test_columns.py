@@ -112,7 +112,13 @@ TEXT_KINDS = [
 
 @pytest.mark.parametrize("kind", TEXT_KINDS, ids=str)
 def test_strings(kind):
-    texts = pa.array(TEXTS, kind)
+    if pa.types.is_dictionary(kind):
+        distinct = sorted({text for text in TEXTS if text is not None})
+        places = [None if text is None else distinct.index(text) for text in TEXTS]
+        indices = pa.array(places, kind.index_type)
+        texts = pa.DictionaryArray.from_arrays(indices, pa.array(distinct, kind.value_type))
+    else:
+        texts = pa.array(TEXTS, kind)
     check(STRINGS, pa.table({"a": texts}))
     bounds = pa.array([0, 2, 2, 5, 7, 9])
     check(STRINGS, pa.table({"a": pa.ListArray.from_arrays(bounds, texts)}))
