@@ -1,6 +1,7 @@
 """Standard streams that are closed, full or no longer read: one sentence, and an exit code."""
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -23,7 +24,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def shell(folder: Path, arguments: str, buffered: bool = True) -> tuple[int, str, str]:
     """`matchwood …` in a shell, with what is redirected: its exit code, output and errors."""
-    command = f"{sys.executable} -m matchwood.cli {arguments}"
+    command = f"{shlex.quote(sys.executable)} -m matchwood.cli {arguments}"
     environment = {**os.environ, "PYTHONUNBUFFERED": "" if buffered else "1"}
     done = subprocess.run(
         ["bash", "-c", command], cwd=folder, env=environment, capture_output=True, encoding="utf-8"
