@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pyspark
 import pytest
 
 from matchwood.language import evaluate, parse
@@ -353,7 +354,8 @@ def test_spark_submit(tmp_path):
         capture_output=True,
         encoding="utf-8",
         timeout=200,
-        env=without_connect(),
+        # PySpark's script that looks for this does not quote paths, which may have a space.
+        env=without_connect() | {"SPARK_HOME": str(Path(pyspark.__file__).parent)},
     )
     assert done.returncode == 0, done.stderr[-3000:]
     assert f"matches  {len(EXPECTED):,} of 5 rules" in done.stdout
