@@ -10,10 +10,11 @@ EXTRAS := dev,spark,service,bench
 # Build tools are pinned like the rest, so that packages are built with these and not in isolation.
 # PySpark comes as a source package, which setuptools and wheel build.
 BUILD_TOOLS := hatchling editables setuptools wheel
-JOBS ?= 2
+# More than there are cores: tests of Spark and of the service wait a good part of the time.
+JOBS ?= 3
 # Seconds that `make soak` has a matcher under load.
 SOAK ?= 600
-BENCHES := $(addprefix matchwood.bench.,parser engine scaling strings ranges boxes few updates files matcher_soak service soak spark spark_large)
+BENCHES := $(addprefix matchwood.lab.bench.,parser engine scaling strings ranges boxes few updates files matcher_soak service soak spark spark_large)
 SPARK35 := .venv-spark35
 # What the tests of Spark import, beside matchwood itself.
 SPARK35_TOOLS := duckdb hypothesis polars psutil pytest
@@ -38,18 +39,23 @@ demo: $(STAMP) ## show matchwood at its main job
 
 .PHONY: test
 test: $(STAMP) ## everything that must pass: lint, strict types, the whole test suite
-	@# All tests share the compiled kernels, which take a core as long as lint takes the other.
+	@# All tests share the compiled kernels, which take one core about as long as lint takes the other.
 	@$(MAKE) -j 2 lint kernels
-	@$(USE_JAVA); $(USE_CHROMIUM); $(PYTHON_BIN) -m pytest -n $(JOBS) --dist loadgroup
+	@$(MAKE) coverage
+	@$(USE_JAVA); $(USE_CHROMIUM); $(PYTHON_BIN) -m pytest -n $(JOBS) --dist loadgroup --after-coverage
+
+.PHONY: coverage
+coverage: $(STAMP) ## the tests that need no compiled kernels, and how much of the sources they cover
+	@NUMBA_DISABLE_JIT=1 $(PYTHON_BIN) -m pytest -n $(JOBS) --coverage --cov --cov-report=term:skip-covered
 
 .PHONY: test-connect
 test-connect: $(STAMP) ## the tests of Spark, all of them through Spark Connect
-	@$(USE_JAVA); $(PYTHON_BIN) -m pytest tests/spark --connect -k connect
+	@$(USE_JAVA); $(PYTHON_BIN) -m pytest tests/spark tests/lab/workloads/test_spark_tables.py --connect -k connect
 
 .PHONY: test-spark35
 test-spark35: $(SPARK35_STAMP) ## the tests of Spark on 3.5, which managed platforms still ship
 	@# PySpark 3.5 warns of itself: sockets left open, modules that Python has dropped.
-	@$(USE_JAVA); PYSPARK_PYTHON='$(CURDIR)/$(SPARK35)/bin/python' $(SPARK35)/bin/python -m pytest -W ignore tests/spark
+	@$(USE_JAVA); PYSPARK_PYTHON='$(CURDIR)/$(SPARK35)/bin/python' $(SPARK35)/bin/python -m pytest -W ignore tests/spark tests/lab/workloads/test_spark_tables.py
 
 .PHONY: quick
 quick: $(STAMP) ## the tests of the library and the commands that take about a minute together
@@ -68,10 +74,16 @@ test-newest: ## the quick tests with the newest versions that pyproject.toml all
 	@scripts/test-bounds.sh newest '$(EXTRAS)'
 
 .PHONY: lint
-lint: $(STAMP) ## lint, format and strict types
+lint: $(STAMP) ## lint, format, strict types and the layers of packages
 	@$(PYTHON_BIN) -m ruff check
 	@$(PYTHON_BIN) -m ruff format --check
 	@$(PYTHON_BIN) -m mypy --strict
+	@$(VENV)/bin/lint-imports --no-logo --no-cache
+
+.PHONY: hooks
+hooks: $(STAMP) ## have git run ruff and mypy on what is about to be committed
+	@$(PYTHON_BIN) -m pip install --quiet --disable-pip-version-check 'pre-commit>=4,<5'
+	@$(PYTHON_BIN) -m pre_commit install
 
 .PHONY: kernels
 kernels: $(STAMP)
@@ -83,10 +95,10 @@ bench: $(STAMP) ## run the benchmarks: each prints a table and a JSON line
 
 .PHONY: soak
 soak: $(STAMP) ## a matcher under load for ten minutes, the service for two, then killed a hundred times on each database; streams killed, forged indexes
-	@$(PYTHON_BIN) -m matchwood.bench.matcher_soak --seconds $(SOAK)
-	@$(PYTHON_BIN) -m matchwood.bench.soak
+	@$(PYTHON_BIN) -m matchwood.lab.bench.matcher_soak --seconds $(SOAK)
+	@$(PYTHON_BIN) -m matchwood.lab.bench.soak
 	@$(PYTHON_BIN) -m pytest tests/service/test_crash.py --kills 100 -s
-	@$(USE_JAVA); $(PYTHON_BIN) -m pytest tests/spark tests/bench tests/index/test_validate.py --long -m "long or slow or spark"
+	@$(USE_JAVA); $(PYTHON_BIN) -m pytest tests/spark tests/lab tests/index/file/test_validate.py --long -m "long or slow or spark"
 
 .PHONY: docs
 docs: $(STAMP) ## build the documentation into site/
@@ -94,7 +106,7 @@ docs: $(STAMP) ## build the documentation into site/
 	@echo "site/index.html"
 
 .PHONY: images
-images: $(STAMP) ## take the pictures of the service's page again: docs/images
+images: $(STAMP) ## take the pictures of the documentation again, of the service's page and of a report
 	@$(USE_CHROMIUM); $(PYTHON_BIN) scripts/page_images.py
 
 .PHONY: constraints

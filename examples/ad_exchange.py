@@ -1,6 +1,6 @@
-"""An ad exchange at work: visits, the rules that guard their way, and who may show an ad.
+"""An ad exchange: visits, the rules on the way to each buyer, and who may show an ad.
 
-Run it with `python examples/ad_exchange.py` where matchwood is installed.
+Run it with `python examples/ad_exchange.py` if matchwood is installed.
 """
 
 import random
@@ -8,12 +8,12 @@ from itertools import pairwise
 from time import perf_counter
 
 from matchwood import Matcher
-from matchwood.papers.ad_exchange import AdExchange, Campaign, Edge
-from matchwood.papers.dewey import DeweyId
-from matchwood.papers.interval import IntervalId
+from matchwood.lab.papers.fontoura.ad_exchange import AdExchange, Campaign, Edge
+from matchwood.lab.papers.fontoura.dewey import DeweyId
+from matchwood.lab.papers.fontoura.interval import IntervalId
 
 # The example of Fontoura et al. 2010, §1.1. The paper joins the two halves of the campaign with
-# AND, which no visit could be true of; what it says about it in words is OR.
+# AND, which is false for every visit; its description in words is OR.
 EDGES = [
     Edge("publisher P", "exchange X"),
     Edge(
@@ -41,18 +41,18 @@ VISITS = [
 ]
 
 
-def show_the_paper_s_example() -> None:
+def show_example_of_the_paper() -> None:
     exchange = AdExchange(EDGES, CAMPAIGNS)
     print("A campaign is booked with the rules of its path:\n")
     for campaign in CAMPAIGNS:
         print(f"  {campaign.id}: {exchange.rule(campaign.id)}")
     print("\nWho may show an ad:\n")
     for visit in VISITS:
-        found = ", ".join(sorted(exchange.eligible("publisher P", visit))) or "nobody"
-        print(f"  {', '.join(str(value) for value in visit.values()):<28}→ {found}")
+        eligible = ", ".join(sorted(exchange.eligible("publisher P", visit))) or "nobody"
+        print(f"  {', '.join(str(value) for value in visit.values()):<28}→ {eligible}")
     exchange.connect("exchange X", "agency Y", "gender = 'Female'")
-    found = ", ".join(sorted(exchange.eligible("publisher P", VISITS[0])))
-    print(f"\nOnce X sells only visits of women to Y, the first is for {found} alone.")
+    eligible = ", ".join(sorted(exchange.eligible("publisher P", VISITS[0])))
+    print(f"\nOnce X sells only visits of women to Y, the first visit is for {eligible} only.")
 
 
 def large_exchange(over):
@@ -60,9 +60,11 @@ def large_exchange(over):
     dice = random.Random(1)
 
     def some_rule():
-        one, other = dice.sample("abcdefgh", 2)
+        first, second = dice.sample("abcdefgh", 2)
         x, y = dice.randrange(20), dice.randrange(20)
-        return dice.choice([f"{one} < {x} or {other} = {y}", f"{one} != {x} and {other} >= {y}"])
+        return dice.choice(
+            [f"{first} < {x} or {second} = {y}", f"{first} != {x} and {second} >= {y}"]
+        )
 
     sizes = {"p": 20, "n": 3, "m": 3, "a": 50}
     rows = [[f"{kind}{i}" for i in range(n)] for kind, n in sizes.items()]
@@ -82,17 +84,19 @@ def large_exchange(over):
     return AdExchange(edges, campaigns, over), visits
 
 
-def show_a_larger_one() -> None:
+def show_larger_exchange() -> None:
     print("\n5,000 campaigns along three edges each, and 500 visits:\n")
     for over in (Matcher, DeweyId, IntervalId):
         exchange, visits = large_exchange(over)
-        exchange.eligible(*visits[0])  # compiles, the first time
+        exchange.eligible(*visits[0])  # the first call compiles
         begin = perf_counter()
-        found = sum(len(exchange.eligible(*visit)) for visit in visits)
+        eligible = sum(len(exchange.eligible(*visit)) for visit in visits)
         each = (perf_counter() - begin) / len(visits)
-        print(f"  {over.__name__:<12}{found:,} eligible campaigns, {each * 1e6:,.0f} µs a visit")
+        print(
+            f"  {over.__name__:<12}{eligible:,} eligible campaigns, {each * 1e6:,.0f} µs per visit"
+        )
 
 
 if __name__ == "__main__":
-    show_the_paper_s_example()
-    show_a_larger_one()
+    show_example_of_the_paper()
+    show_larger_exchange()

@@ -1,9 +1,9 @@
-"""City cameras: five subscriptions over images whose recognisers cost, and the calls saved.
+"""City cameras: five subscriptions that call expensive recognisers, and the calls saved.
 
     python examples/cameras.py
 
-Cameras on drones publish an image with its place. What subscribers ask of it takes image
-recognition and look-ups of places, here simulated: the scenario of Liu et al., *Scalable Event
+Cameras on drones publish images with their coordinates. The subscriptions need image recognition
+and look-ups of places, which are simulated here: the scenario of Liu et al., *Scalable Event
 Matching for Overlapping Subscriptions in Pub/Sub Systems* (DEBS 2007), §2.1.
 """
 
@@ -16,12 +16,15 @@ from typing import Any
 from matchwood import Matcher, operator, parse
 from matchwood.language.evaluation import asking, truth_of
 from matchwood.language.events import Event
-from matchwood.language.variables import joined
+from matchwood.language.joins import joined
 from matchwood.operators import Operators
-from matchwood.operators.places import distance
+from matchwood.operators.geo import distance
 
+# Images that are published.
 FRAMES = 500
+# South, west, north and east of each borough, in degrees.
 BOROUGHS = {"Bronx": (40.79, -73.93, 40.91, -73.75), "Manhattan": (40.70, -74.02, 40.88, -73.91)}
+# Latitude and longitude of each place, in degrees.
 PLACES = {"Statue of Liberty": (40.6892, -74.0445), "Times Square": (40.7580, -73.9855)}
 
 SUBSCRIPTIONS = {
@@ -41,7 +44,9 @@ SUBSCRIPTIONS = {
     ),
 }
 
-SCENES: dict[str, dict[str, Any]] = {}  # what each image shows
+# What each image shows.
+SCENES: dict[str, dict[str, Any]] = {}
+# How often each operator was called.
 CALLS: Counter[str] = Counter()
 
 
@@ -97,39 +102,39 @@ RECOGNISERS = Operators(
 
 
 def film(frames):
-    """Images of a city, with what is to be seen on them."""
-    some = random.Random(7)
+    """Images of a city, with what they show."""
+    dice = random.Random(7)
     for number in range(frames):
         image = f"frame-{number:04}"
         SCENES[image] = {
-            "chase": some.random() < 0.05,
-            "traffic": {p for p in ("congestion", "accident") if some.random() < 0.3},
-            "people": int(some.expovariate(1 / 30)),
-            "pedestrians": int(some.expovariate(1 / 150)),
-            "police_cars": some.randrange(4),
-            "tour_boats": some.randrange(8),
-            "guard_boats": some.randrange(4),
+            "chase": dice.random() < 0.05,
+            "traffic": {p for p in ("congestion", "accident") if dice.random() < 0.3},
+            "people": int(dice.expovariate(1 / 30)),
+            "pedestrians": int(dice.expovariate(1 / 150)),
+            "police_cars": dice.randrange(4),
+            "tour_boats": dice.randrange(8),
+            "guard_boats": dice.randrange(4),
         }
-        lat, lon = some.choice([*PLACES.values(), (40.85, -73.85), (40.72, -74.0)])
+        lat, lon = dice.choice([*PLACES.values(), (40.85, -73.85), (40.72, -74.0)])
         yield {
             "image": image,
-            "lat": lat + some.uniform(-0.02, 0.02),
-            "lon": lon + some.uniform(-0.02, 0.02),
-            "altitude": some.randrange(50, 400),
+            "lat": lat + dice.uniform(-0.02, 0.02),
+            "lon": lon + dice.uniform(-0.02, 0.02),
+            "altitude": dice.randrange(50, 400),
         }
 
 
 def one_by_one(event):
-    """The same subscriptions, each by itself and in the order in which it is written."""
+    """Evaluate each subscription by itself, in the order in which it is written."""
     seen = Event(event)
-    found = []
+    matched = []
     for name, text in SUBSCRIPTIONS.items():
-        ask = asking(seen, RECOGNISERS)  # forgets what the subscription before asked
+        ask = asking(seen, RECOGNISERS)  # forgets the calls of the subscription before
         truth = truth_of(seen, ask, None)
         parts = joined(parse(text))
         if all(truth(part, ()) is True for part in parts.operands or (parts,)):
-            found.append(name)
-    return found
+            matched.append(name)
+    return matched
 
 
 def main() -> None:
@@ -140,9 +145,9 @@ def main() -> None:
     matcher = Matcher(SUBSCRIPTIONS, operators=RECOGNISERS)
     together = [sorted(matcher.match(event)) for event in events]
     assert together == alone
-    for name, frames in Counter(name for some in together for name in some).most_common():
+    for name, frames in Counter(name for names in together for name in names).most_common():
         print(f"{frames:4} frames: {name}")
-    event = next(e for e, found in zip(events, together, strict=True) if len(found) > 1)
+    event = next(e for e, names in zip(events, together, strict=True) if len(names) > 1)
     print(f"\n{event['image']}:")
     for name, bound in matcher.match(event, bindings=True).items():
         print(f"  {name}", *(f"?{k} = {v:g}" for row in bound for k, v in row.items()))

@@ -1,6 +1,7 @@
 """The whole pipeline on this machine: audiences and visits are made, matched, counted and shown.
 
-Run it with `make demo`, or `python examples/demo.py` where matchwood[spark] and Java are installed.
+Run it with `make demo`, or with `python examples/demo.py` if matchwood[spark] and Java are
+installed.
 """
 
 import argparse
@@ -13,10 +14,12 @@ os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # no network is needed
 
 from pyspark.sql import functions as F
 
+from matchwood.lab.workloads.spark_tables import generate, write_pipeline
 from matchwood.language import explain, parse
-from matchwood.spark.generate import generate, write_pipeline
-from matchwood.spark.run import run, session_for_work
+from matchwood.spark import run
+from matchwood.spark.session import session_for_work
 
+# Visits that are shown with one of their matches.
 SHOWN = 10
 
 
@@ -25,15 +28,15 @@ def heading(text):
     print(f"\n{bold}{text}{plain}\n", flush=True)
 
 
-def told(stage, done):
+def show_stage(stage, done):
     if done is not None:
         print(f"  {stage:<16}{done}".rstrip(), flush=True)
 
 
 def some_matches(spark, folder):
-    """One match of each of ten visits: the visit, the rule's id and its text."""
+    """One match of each of ten visits: the visit, the id of the rule and its text."""
     matches = spark.read.parquet(str(folder / "matches")).where(F.col("key") < 100 * SHOWN)
-    # Of each visit any of its rules, but the same in every run.
+    # Any rule of each visit, but the same one in every run.
     each = matches.groupBy("key").agg(F.min_by("rule_id", F.xxhash64("key", "rule_id")).alias("id"))
     chosen = {row.key: row.id for row in each.orderBy("key").limit(SHOWN).collect()}
     rules = spark.read.parquet(str(folder / "rules")).where(F.col("id").isin(*chosen.values()))
@@ -67,14 +70,14 @@ def main():
     print(f"  {options.out}/rules, events   {perf_counter() - started:.1f} s with Spark's start")
 
     heading(f"The pipeline: matchwood run {options.out}/pipeline.toml")
-    summary = run(pipeline, spark, progress=told)
+    summary = run(pipeline, spark, progress=show_stage)
     print()
     for sentence in summary.sentences():
         print(f"  {sentence}")
 
     heading("Ten of the matches, and why")
     for event, rule_id, rule in some_matches(spark, folder):
-        print(f"visit {event['key']} is of {rule_id}")
+        print(f"visit {event['key']} belongs to {rule_id}")
         print(f"{explain(parse(rule), event)}\n")
     spark.stop()
 

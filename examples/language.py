@@ -1,6 +1,6 @@
-"""The language at work: rules, events, why a rule is true or not, and what the checker says.
+"""The rule language: rules, events, why a rule is true or not, and what the checker reports.
 
-Run it with `python examples/language.py` where matchwood is installed.
+Run it with `python examples/language.py` if matchwood is installed.
 """
 
 import json
@@ -31,7 +31,7 @@ EVENTS = [
         "tags": ["gift card", "toys"],
     },
     {
-        "name": "abroad, on a device that nobody knows",
+        "name": "abroad, on an unknown device",
         "amount": 20,
         "hour": 23,
         "country": "BR",
@@ -43,7 +43,8 @@ EVENTS = [
     {"name": "groceries", "amount": 31.90, "hour": 12, "country": "FR", "home_country": "FR"},
 ]
 
-# A table of rules as people send it: a typo, a rule that never matches, one twice, one broken.
+# A table of rules with typical mistakes: two rules with the same meaning, a misspelt attribute, a
+# rule that never matches, and one that cannot be read.
 TABLE = [
     {"id": "adults", "rule": "age >= 18"},
     {"id": "grown-ups", "rule": "18 <= age"},
@@ -60,17 +61,17 @@ def heading(text: str) -> None:
 
 
 def show_matches(matcher: Matcher) -> None:
-    heading("Five rules, true or not of each of four events")
+    heading("Five rules and four events: which rules are true")
     for name, rule in RULES.items():
         print(f"  {name:<14}{rule}")
     print()
     for event in EVENTS:
-        found = ", ".join(sorted(matcher.match(event))) or "no rule"
-        print(f"  {event['name']:<40}→ {found}")
+        matched = ", ".join(sorted(matcher.match(event))) or "no rule"
+        print(f"  {event['name']:<40}→ {matched}")
 
 
 def show_why(matcher: Matcher) -> None:
-    heading("Why was the large basket no 'odd hour'? And the groceries no 'new card'?")
+    heading("Why does 'odd hour' not match the large basket, nor 'new card' the groceries?")
     print(matcher.explain("odd hour", EVENTS[0]))
     print()
     print(matcher.explain("new card", EVENTS[3]))
@@ -87,7 +88,7 @@ def show_an_error() -> None:
 
 def show_the_checker() -> None:
     heading(
-        "Most mistakes are silent. The checker says them: matchwood check rules.jsonl --events …"
+        "Most mistakes are silent. The checker reports them: matchwood check rules.jsonl --events …"
     )
     with tempfile.TemporaryDirectory() as folder:
         rules, events = Path(folder, "rules.jsonl"), Path(folder, "people.jsonl")

@@ -1,8 +1,12 @@
-"""Takes the pictures of the service's page that the documentation shows: `make images`."""
+"""Takes the pictures that the documentation shows: `make images`.
+
+They are of the service's page and of the report page that a pipeline on Spark writes.
+"""
 
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -30,21 +34,51 @@ PICTURES = {
     "page-dark": {"viewport": {"width": 1100, "height": 980}, "color_scheme": "dark"},
     "page-phone": {"viewport": {"width": 390, "height": 1000}},
 }
+# A small pipeline, whose report page has something in every plot.
+REPORT_RULES, REPORT_EVENTS = 20_000, 20_000
+REPORT_PICTURE = {"viewport": {"width": 1100, "height": 860}}
 
 
 def main() -> None:
     IMAGES.mkdir(exist_ok=True)
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        served(settings_in(Path(folder))) as running,
-        sync_playwright() as playwright,
-    ):
+    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
+        browser = playwright.chromium.launch(executable_path=os.environ["CHROMIUM"])
+        take_service(browser, Path(folder) / "service")
+        take_report(browser, Path(folder) / "report")
+        browser.close()
+
+
+def take_service(browser: Browser, folder: Path) -> None:
+    folder.mkdir()
+    with served(settings_in(folder)) as running:
         for name, rule in RULES.items():
             running.http.put(f"/rules/{name}", json={"rule": rule}).raise_for_status()
-        browser = playwright.chromium.launch(executable_path=os.environ["CHROMIUM"])
         for name, options in PICTURES.items():
             take(browser, running, name, options)
-        browser.close()
+
+
+def take_report(browser: Browser, folder: Path) -> None:
+    """Runs a pipeline on Spark and takes the page of plots that it leaves."""
+    if "JAVA_HOME" not in os.environ:
+        script = REPOSITORY / "scripts" / "java-home.sh"
+        os.environ["JAVA_HOME"] = subprocess.check_output([script], text=True).strip()
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # no network is needed
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # of the workers
+    from pyspark.sql import SparkSession
+
+    from matchwood.lab.workloads.spark_tables import generate, write_pipeline
+    from matchwood.spark import run
+    from matchwood.warm import warm_up
+
+    warm_up()  # so that the times of the stages do not include compiling kernels
+    spark = SparkSession.builder.master("local[2]").getOrCreate()
+    generate(spark, "audiences", str(folder), rules=REPORT_RULES, events=REPORT_EVENTS)
+    run(write_pipeline("audiences", "parquet", folder), spark)
+    spark.stop()
+    page = browser.new_context(**REPORT_PICTURE).new_page()  # type: ignore[arg-type]
+    page.goto((folder / "matches-report" / "page.html").as_uri())
+    save(page, "report")
+    page.context.close()
 
 
 def take(browser: Browser, running: Served, name: str, options: dict[str, object]) -> None:
@@ -52,13 +86,17 @@ def take(browser: Browser, running: Served, name: str, options: dict[str, object
     page = context.new_page()
     page.goto(running.url)
     use(page)
-    path = IMAGES / f"{name}.png"
-    page.screenshot(path=path)
-    # 128 colours are plenty for a page of text, in a third of the bytes
-    Image.open(path).convert("RGB").quantize(128).save(path, optimize=True)
+    save(page, name)
     page.click("#watched button")  # so that the next picture is of one subscription too
     page.wait_for_selector("#watched li", state="detached")
     context.close()
+
+
+def save(page: Page, name: str) -> None:
+    path = IMAGES / f"{name}.png"
+    page.screenshot(path=path)
+    # 128 colours are plenty for a page of text, in a third of the bytes.
+    Image.open(path).convert("RGB").quantize(128).save(path, optimize=True)
     print(path.relative_to(REPOSITORY), f"{path.stat().st_size:,} bytes")
 
 

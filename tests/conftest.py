@@ -6,24 +6,39 @@ import sys
 import pytest
 from hypothesis import HealthCheck, settings
 
+# The fixture `spark`, for tests in any folder.
+pytest_plugins = ["spark.spark_session"]
+
 # Spark's Python workers run what the tests run, and its driver needs no host name.
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-# No Java of the tests lives long enough for its optimising compiler to be worth its work.
-os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
+# No Java of the tests lives long enough for its optimising compiler to be worth its work, and
+# verifying Spark's classes takes a tenth of its start.
+JAVA_OPTIONS = [
+    "-XX:TieredStopAtLevel=1",
+    "-XX:+UseSerialGC",
+    "-XX:+UnlockDiagnosticVMOptions",
+    "-XX:-BytecodeVerificationRemote",
+]
+os.environ.setdefault("JDK_JAVA_OPTIONS", " ".join(JAVA_OPTIONS))
 
 # The same examples in every run; `--hypothesis-profile thorough` looks for new ones.
-SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large]
+# Random rules are large, slow to make, and filtered by what an algorithm supports.
+LARGE_AND_FILTERED = [
+    HealthCheck.too_slow,
+    HealthCheck.data_too_large,
+    HealthCheck.filter_too_much,
+]
 settings.register_profile(
     "stable",
     derandomize=True,
     database=None,
     deadline=None,
     max_examples=100,
-    suppress_health_check=SLOW_IS_FINE,
+    suppress_health_check=LARGE_AND_FILTERED,
 )
 settings.register_profile(
-    "thorough", deadline=None, max_examples=10_000, suppress_health_check=SLOW_IS_FINE
+    "thorough", deadline=None, max_examples=10_000, suppress_health_check=LARGE_AND_FILTERED
 )
 settings.load_profile("stable")
 
@@ -73,26 +88,53 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "killed at five moments and not one, kernels that check their indexes compiled",
     )
     parser.addoption(
+        "--coverage",
+        action="store_true",
+        help="run only the tests that need no compiled kernels, as `make coverage` does with the "
+        "compiler off",
+    )
+    parser.addoption(
+        "--after-coverage",
+        action="store_true",
+        help="leave out the tests to which the compiler makes no difference: `make coverage` has "
+        "run them",
+    )
+    parser.addoption(
         "--connect",
         action="store_true",
         help="run all Spark tests through Spark Connect too (default: those of matching)",
     )
 
 
-# Through Connect these say whether files, batches and streams travel; the others take minutes.
+# Through Connect these tell whether files, batches, reasons and streams travel; all others take
+# minutes, and run through it only with `--connect`.
 THROUGH_CONNECT = {
-    "test_match.py", "test_function", "test_rules_change_between_micro_batches",
-}  # fmt: skip
+    *("test_rows", "test_array", "test_json", "test_rejects", "test_variant", "test_no_rules"),
+    *("test_lists_of_objects_and_maps_in_columns", "test_big_rows_are_cut"),
+    *("test_function", "test_rules_change_between_micro_batches"),
+}
 # These start processes with a Spark of their own, and can be anywhere.
-APART = {"test_cluster.py", "test_demo.py", "test_programs.py", "test_running.py"}
+APART = {
+    *("test_cluster.py", "test_demo.py", "test_programs.py"),
+    *("test_run.py", "test_generate.py"),  # of the commands
+}
 
 # What `make quick` leaves out, by folder.
 APART_FROM_QUICK = {
-    "laboratory": {"papers", "bench", "workloads"},
+    "laboratory": {"lab"},
     "service": {"service", "client"},
 }
-OF_PAPERS = {"papers", "laboratory", "test_program[boxes]"}
-TURNS = ("spark", "cluster", "connect", "papers")  # groups by the time that they take
+# Folders of tests that touch no kernel, and files that are quick enough with the compiler off.
+WITHOUT_KERNELS = {"language", "schema", "rewrite", "check", "tables"}
+UNCOMPILED_TOO = {
+    *("test_properties.py", "test_answers.py", "test_column_codes.py"),
+    *("test_registry.py", "test_snapshot.py"),
+}
+# Tests whose kernels are those of the published algorithms: by folder, or by their name.
+OF_PAPERS = {"papers", "running"}
+NAMED_AFTER_PAPERS = ("test_program[boxes]", "test_docstrings[matchwood.lab.papers")
+# Groups of tests that run in one process each, by the time that they take.
+TURNS = ("spark", "cluster", "connect", "papers")
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
@@ -106,9 +148,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if item.get_closest_marker("long") and not config.getoption("--long"):
             left_out.append(item)
             continue
+        if _is_of_another_run(item, config):
+            left_out.append(item)
+            continue
         if item.path.name == "test_cluster.py":
             item.add_marker(pytest.mark.xdist_group("cluster"))  # which they share
-        if OF_PAPERS & {item.path.parent.name, item.name}:
+        if OF_PAPERS & {*item.path.parts} or item.name.startswith(NAMED_AFTER_PAPERS):
             item.add_marker(pytest.mark.xdist_group("papers"))  # whose kernels are compiled once
         if item.get_closest_marker("spark") and item.path.name not in APART:
             params = getattr(getattr(item, "callspec", None), "params", {})
@@ -117,13 +162,25 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             if (
                 connect
                 and not config.getoption("--connect")
-                and not THROUGH_CONNECT & {item.path.name, item.originalname}
+                and item.originalname not in THROUGH_CONNECT
             ):
                 left_out.append(item)
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in set(left_out)]
     items.sort(key=_turn)
+
+
+def _is_of_another_run(item: pytest.Item, config: pytest.Config) -> bool:
+    """Whether `--coverage` or `--after-coverage` leaves a test to the other of the two runs."""
+    slow = any(item.get_closest_marker(name) for name in ("slow", "spark"))
+    folder = item.path.relative_to(config.rootpath / "tests").parts[0]
+    without_kernels = not slow and folder in WITHOUT_KERNELS
+    if config.getoption("--after-coverage"):
+        return without_kernels
+    if config.getoption("--coverage"):
+        return not (without_kernels or (not slow and item.path.name in UNCOMPILED_TOO))
+    return False
 
 
 def _turn(item: pytest.Item) -> int:

@@ -42,7 +42,7 @@ def test_ad_exchange() -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert "Male, NFL, Sports, 4        → running shoes, season tickets\n" in done.stdout
     assert "Male, NFL, Finance, 4       → nobody\n" in done.stdout
-    assert "the first is for running shoes alone.\n" in done.stdout
+    assert "the first visit is for running shoes only.\n" in done.stdout
     assert done.stdout.count("6,288 eligible campaigns") == 3
 
 
@@ -67,7 +67,7 @@ def test_demo(tmp_path: Path) -> None:
     summary = json.loads((tmp_path / "matches-report" / "summary.json").read_text())
     assert (summary["rules"], summary["events"]) == (3000, 1000)
     assert f"matches  {summary['matches']:,} of " in done.stdout
-    assert done.stdout.count("is of audience-") == 10
-    explained = done.stdout.split("is of audience-")[1:]
+    assert done.stdout.count("belongs to audience-") == 10
+    explained = done.stdout.split("belongs to audience-")[1:]
     assert all(text.split("\n")[1].startswith("true ") for text in explained)
     assert f"Plots: {tmp_path / 'matches-report' / 'page.html'}\n" in done.stdout

@@ -1,6 +1,6 @@
 """The documentation is true: its code runs and prints what the page says.
 
-In README.md and docs/*.md, the blocks of a page run in order, in one folder of their own:
+In README.md and the pages of docs, the blocks of a page run in order, in one folder of their own:
 
 - ``python`` blocks share one namespace; those with ``>>>`` prompts have their output checked;
 - ``console`` and ``sh`` blocks hold ``$ matchwood …`` commands with their output below, in which
@@ -25,7 +25,7 @@ from markdown_blocks import Block, blocks_of
 from plain_environment import without_connect
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
+PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
 PACKAGE = Path(matchwood.__file__).parent
 SHELL_LANGUAGES = {"console", "sh", "bash", "shell"}
 # Commands beside matchwood itself that a transcript may show.

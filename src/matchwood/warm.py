@@ -1,4 +1,4 @@
-"""Compile every kernel, or load it from the cache, before the first event comes."""
+"""Compile every kernel, or load it from the cache, before the first event arrives."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
-# Every way that a predicate is indexed: intervals, several of them, negated, null, times, patterns
-# of each kind, comparisons that are looked at on demand; in nodes of every operator.
+# Predicates of every kind that is indexed differently (one interval, several, negated, null, times,
+# patterns, comparisons that are evaluated on demand), in nodes of every operator.
 RULES = {
     1: "a >= 1",
     2: "a between 2 and 5 and b != 3 and not (c = 'x')",
@@ -29,26 +29,26 @@ class WarmUp(NamedTuple):
     """What `warm_up` did."""
 
     seconds: float
-    cache: Path | None  # where compiled kernels are kept; None where no place is writable
+    cache: Path | None  # where compiled kernels are kept; None if no folder is writable
 
 
 def warm_up(freeze: bool = False) -> WarmUp:
     """Build, match, save and load a few rules, so that no kernel is compiled later.
 
-    The first time this compiles for a minute or so; afterwards it loads what is in the cache.
-    Call it where an image is built, and before a service says that it is ready.
+    The first call compiles for about a minute; later ones load what is in the cache. Call this
+    when an image is built, and before a service reports that it is ready.
 
-    A full garbage collection of Python stops all threads while it looks at every object, and the
-    compiler alone keeps 150,000 of them. With `freeze` those, and all others that are there by
-    now, are left alone for good (`gc.freeze`): collections are then short, but garbage in cycles
-    of objects that are there by now is never found.
+    A full garbage collection of Python stops all threads while it visits every object, and the
+    compiler alone keeps 150,000 of them. With `freeze`, all objects that exist by now are excluded
+    from collections for good (`gc.freeze`): collections are then short, but garbage in cycles of
+    these objects is never found.
 
     >>> warm_up().seconds >= 0
     True
     """
     started = perf_counter()
-    from matchwood.compiled import cache_directory
-    from matchwood.engine import Matcher
+    from matchwood.kernels.compiled import cache_directory
+    from matchwood.matcher import Matcher
 
     built = Matcher(RULES)
     _exercise(built)
@@ -57,7 +57,7 @@ def warm_up(freeze: bool = False) -> WarmUp:
         built.save(path)
         loaded = Matcher.load(path)
         _exercise(loaded)
-        del loaded  # no file is mapped when its folder goes
+        del loaded  # so that the file is not mapped any more when its folder is removed
     if freeze:
         gc.collect()
         gc.freeze()
@@ -65,17 +65,17 @@ def warm_up(freeze: bool = False) -> WarmUp:
 
 
 def _exercise(matcher: Any) -> None:
-    """One event and many, of single values and of lists, all rules and some, every way."""
-    from matchwood.match.single import SegmentMatcher
+    """Match one event and many, single values and lists, all rules and some, by every strategy."""
+    from matchwood.match.event.event_strategies import NAMED_STRATEGIES
 
     event = {"a": 1, "b": 2, "c": "hello", "name": "hello world", "when": "2024-06-01T00:00:00Z"}
     lists: dict[str, object] = {"a": [1, 2], "c": ["x", "hello"], "name": ["world", "hello"]}
     events = [event, lists, {}] * 100  # enough to be swept
-    for one in (event, lists):
-        matcher.match(one)
-        matcher.match(one, tags={"none"})
-        matcher.match(one, limit=1)
-        matcher.why_not(one)
+    for some_event in (event, lists):
+        matcher.match(some_event)
+        matcher.match(some_event, tags={"none"})
+        matcher.match(some_event, limit=1)
+        matcher.why_not(some_event)
     matcher.match_batch(events)
     matcher.match_batch(events[:1])
     matcher.match_batch(_table(event))
@@ -84,17 +84,16 @@ def _exercise(matcher: Any) -> None:
     calling.match(event)
     calling.match_batch(events)
     simple = type(matcher)({1: "a = 1 and b in (1, 3)", 2: "name like '%ell%'", 3: "not (c = 'x')"})
-    simple.match_batch(events)  # without calls that are made on demand, which are never swept
-    simple.match_batch(_table(event))
-    for small in (True, False):
-        for part in simple._snapshot.parts:
-            part.matcher.small = small
-        simple.match(event)
-    for one in (matcher, simple):
-        for way in (SegmentMatcher.go_by_cells, SegmentMatcher.go_by_walks):
-            for part in one._snapshot.parts:
-                way(part.matcher)
-            one.match(event)
+    for swept in (events, _table(event)):  # a segment with atoms on demand is never swept
+        for part in simple.store.snapshot.parts:
+            for strategy in part.batch.strategies:
+                part.batch.force(strategy)
+                simple.match_batch(swept)
+    for several in (matcher, simple):
+        for strategy in NAMED_STRATEGIES:
+            for part in several.store.snapshot.parts:
+                part.matcher.force(strategy)
+            several.match(event)
 
 
 def _table(event: dict[str, object]) -> Any:

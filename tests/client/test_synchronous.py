@@ -132,7 +132,7 @@ def test_a_poll_waits_longer_than_the_client_does(service: Served, admin: Client
 
 
 def test_watching_goes_on_where_streams_end(admin: Client) -> None:
-    """Streams of this service end after a second: the events come over several."""
+    """Streams of this service end after a second, so the events arrive over several streams."""
     made = admin.subscribe("watched >= 0", "ann")
     texts = ["line\u2028separator", "new\nline", "été\x85"]
     seen = []
@@ -177,5 +177,5 @@ def test_times_are_published_as_text(admin: Client) -> None:
     made = admin.subscribe("day > date '2026-01-01'", "ann")
     admin.publish({"day": date(2026, 2, 1)})
     assert [one.event for one in made.events()] == [{"day": "2026-02-01"}]
-    with pytest.raises(TypeError, match="an event holds what JSON can, found bytes"):
+    with pytest.raises(TypeError, match="an event may contain only JSON values, found bytes"):
         admin.publish({"raw": b"x"})

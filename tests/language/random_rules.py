@@ -8,8 +8,7 @@ import numpy
 import pandas
 from hypothesis import strategies as st
 
-from matchwood.language.arithmetic import Attribute, Sum, Variable
-from matchwood.language.tokens import KEYWORDS
+from matchwood.language.names import KEYWORDS
 from matchwood.language.tree import (
     COMPARISONS,
     And,
@@ -27,6 +26,7 @@ from matchwood.language.tree import (
     Xnor,
     Xor,
 )
+from matchwood.language.tree.arithmetic import Attribute, Sum, Variable
 from matchwood.language.values import Time, read_time
 
 UNICODE = st.text(st.characters(exclude_categories=("Cs",)), max_size=6)

@@ -26,9 +26,9 @@ from language.random_rules import (
 )
 from matchwood import EventError, RuleError, attr, parse
 from matchwood.language import call, evaluate, explain, from_json, to_json, var
-from matchwood.language.arithmetic import Attribute, Sum, Variable
 from matchwood.language.builder import Var
-from matchwood.language.tokens import KEYWORDS, TOKEN
+from matchwood.language.names import KEYWORDS
+from matchwood.language.text.tokens import TOKEN
 from matchwood.language.tree import (
     And,
     AttributeComparison,
@@ -46,6 +46,7 @@ from matchwood.language.tree import (
     Xor,
     fold,
 )
+from matchwood.language.tree.arithmetic import Attribute, Sum, Variable
 
 # Round trips
 

@@ -1,7 +1,6 @@
-"""Values: exact numbers, times, families, folding."""
+"""Values: exact numbers, times and families."""
 
 import math
-import unicodedata
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal, localcontext
 from zoneinfo import ZoneInfo
@@ -14,7 +13,6 @@ from hypothesis import strategies as st
 
 from language.random_rules import numbers, times
 from matchwood import RuleError
-from matchwood.language.strings import fold_case, fold_character, like
 from matchwood.language.values import (
     NULL,
     OPAQUE,
@@ -242,36 +240,3 @@ def test_families():
     assert family_of(True) is Family.BOOLEAN
     assert family_of(Time(0)) is Family.TIME
     assert read(datetime(2026, 1, 31, tzinfo=UTC)) == read(date(2026, 1, 31))
-
-
-# Strings
-
-
-def test_simple_case_folding():
-    """Single code points, idempotent, and where Python folds to one code point, the same."""
-    for code in range(0x110000):
-        character = chr(code)
-        folded = fold_character(character)
-        if folded == character:
-            continue
-        assert len(folded) == 1
-        assert fold_character(folded) == folded
-        full = character.casefold()
-        assert len(full) > 1 or folded == full
-        # upper and lower case of a pair meet, unless one of them is several characters
-        if unicodedata.category(character) == "Lu" and len(character.lower()) == 1:
-            assert fold_character(character.lower()) == folded
-
-
-@given(st.text(max_size=8))
-def test_folding_keeps_the_length(text):
-    assert len(fold_case(text)) == len(text)
-
-
-@given(st.text("ab\n", max_size=7), st.text("ab%_", max_size=6))
-def test_like_is_its_regular_expression(value, pattern):
-    import re
-
-    expression = "".join({"%": ".*", "_": "."}.get(c, c) for c in pattern)
-    expected = re.fullmatch(expression, value, re.DOTALL) is not None
-    assert like(value, pattern) is expected

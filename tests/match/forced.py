@@ -1,78 +1,68 @@
-"""Every way to match, each forced, so that no test depends on which way is found to be quick."""
+"""Every strategy, each forced, so that no test depends on which one turns out to be quick."""
 
 from contextlib import contextmanager
 
 import numpy as np
 
-from matchwood.match import ways
-from matchwood.match.ways import Ways
+from matcher.expected import EACH, SWEEP, force, force_single
+from matchwood.match.event import strategy_choice
+from matchwood.match.event.event_strategies import NAMED_STRATEGIES
+from matchwood.match.event.strategies import cell_strategy, walk_strategy
 
-# What a matcher must have found out before it changes its way: nothing, so that it always does.
-NO_PATIENCE = {"SAMPLED": 1, "CHECKED": 0, "SHARE": 0.0, "TOLD": 1, "AGAIN": 1, "WALK": 1e9}
+# What a matcher must learn before it changes its strategy: nothing, so that it always does.
+NO_PATIENCE = {
+    strategy_choice: {"MEASURED_EVERY": 1, "MEASURES_NEEDED": 1, "MEASURED_LATER_EVERY": 1},
+    cell_strategy: {"LEAST_RECORDS": 0, "LEAST_SHARE": 0.0},
+    walk_strategy: {"EXPECTED_SHARE": 1e9},
+}
+LEARNING = "learning"
 
 
 def _segment_matchers(matcher):
-    return [part.matcher for part in matcher._snapshot.parts]
+    return [part.matcher for part in matcher.store.snapshot.parts]
 
 
-def _push(one, small):
-    one.small = small
-    one.go_by_push_lists()
+def _force(matcher, name):
+    if name != LEARNING:
+        return force_single(matcher, name)
+    for one in _segment_matchers(matcher):
+        one.learn_again()  # the next events use each strategy in turn, while others are prepared
     return True
-
-
-def _learn(one):
-    """Forget what was learnt: the next events go each way in turn, while others are built."""
-    one.ways = Ways(one._cells, one._walk, np.inf if one.segment.lazy else 0.0, True)
-    return True
-
-
-SINGLE = {
-    "push, a small index": lambda one: _push(one, True),
-    "push, a large index": lambda one: _push(one, False),
-    "cells of all literals": lambda one: one.go_by_cells(0.0),
-    "cells of likely literals": lambda one: one.go_by_cells(),
-    "walk": lambda one: one.go_by_walks(),
-    "learning": _learn,
-}
 
 
 @contextmanager
 def _impatient():
-    known = {name: getattr(ways, name) for name in NO_PATIENCE}
-    for name, value in NO_PATIENCE.items():
-        setattr(ways, name, value)
+    known = [
+        (module, name, getattr(module, name))
+        for module in NO_PATIENCE
+        for name in NO_PATIENCE[module]
+    ]
+    for module, values in NO_PATIENCE.items():
+        for name, value in values.items():
+            setattr(module, name, value)
     try:
         yield
     finally:
-        for name, value in known.items():
-            setattr(ways, name, value)
+        for module, name, value in known:
+            setattr(module, name, value)
 
 
-def ways_to_match(matcher):
+def forced_strategies(matcher):
     """(name, function of events that gives the matches as a matrix of events and rules).
 
-    A way that no part of the matcher can go is left out.
+    A strategy that no part of the matcher allows is left out.
     """
     with _impatient():
-        for name, force in SINGLE.items():
-            forced = [force(one) for one in _segment_matchers(matcher)]  # each of them
-            if not any(forced):
+        for name in (*NAMED_STRATEGIES, LEARNING):
+            if not _force(matcher, name):
                 continue
             yield f"one event, {name}", one_event_at_a_time
-            _batches(matcher, sweep=False)
+            force(matcher, EACH)
             yield f"batch one by one, {name}", in_a_batch
             for one in _segment_matchers(matcher):
-                one.ways.settled()
-        if _batches(matcher, sweep=True):
+                one.choice.settled()
+        if force(matcher, SWEEP):
             yield "sweep", in_a_batch
-
-
-def _batches(matcher, sweep):
-    for part in matcher._snapshot.parts:
-        costs = (1e9, 0.0) if sweep else (0.0, 1e9)
-        part.batch._each.seconds, part.batch._sweep.seconds = costs
-    return any(not one.segment.lazy for one in _segment_matchers(matcher))
 
 
 def one_event_at_a_time(matcher, events, rules):

@@ -1,4 +1,4 @@
-"""Random rules over a pool of predicates, and their truth of many events as one matrix.
+"""Random rules over a pool of predicates, and a matrix of which are true of which events.
 
 The truth of each predicate of each event is what `evaluate` says; `and`, `or`, `not`, `xor` and
 `xnor` are then applied to whole columns of events. That is thousands of times as fast as
@@ -10,7 +10,7 @@ from datetime import date, datetime
 
 import numpy as np
 
-from engine.random_rules import (
+from matcher.random_rules import (
     EXPRESSIONS,
     NETWORKS,
     NUMBERS,
@@ -25,7 +25,7 @@ from matchwood.language import evaluate, parse
 from matchwood.language.events import Event
 from matchwood.language.tree import And, IsNull, Not, Or, Xnor, Xor
 
-# The parent of each kind of `text0`, which `isa` asks.
+# The parent of each kind of `text0`, for `isa`.
 KINDS = {"ab": "a", "x": "a", "aXb": "ab", "2026-01-31": "x"}
 SCHEMA = Schema.from_dict(
     {"hierarchies": {"kinds": KINDS}, "attributes": {"text0": {"hierarchy": "kinds"}}}
@@ -236,7 +236,7 @@ class Matrix:
             assert true == self.right[event, rule], (self.trees[rule], self.events[event])
 
     def differences(self, found, alive):
-        """What to say of the first pairs that are not as they should be; '' where all are."""
+        """A description of the first wrong pairs; '' if all are right."""
         wrong = np.argwhere(found != (self.right & alive))
         return "\n".join(
             f"{'found' if found[event, rule] else 'missed'}: {self.rules[rule]}"

@@ -1,4 +1,4 @@
-"""Every way to match, forced, says of the same random rules and events what `evaluate` says."""
+"""Every strategy, forced, says of the same random rules and events what `evaluate` says."""
 
 import pickle
 from dataclasses import dataclass
@@ -6,14 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from engine.random_rules import OPERATORS
-from match.forced import ways_to_match
+from match.forced import forced_strategies
 from match.random_matrix import SCHEMA, Matrix
+from matcher.random_rules import OPERATORS
 from matchwood import Matcher
-from matchwood.match.cells import FEWEST
-from matchwood.match.cells_split import LEAF
-from matchwood.match.entry import SMALL
-from matchwood.match.masks import EVENTS
+from matchwood.kernels.masks import EVENTS
+from matchwood.match.event.cell_index import FEWEST
+from matchwood.match.event.cell_tree_kernels import LEAF
+from matchwood.match.event.event_kernels import SMALL
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,8 @@ class Size:
     lazy: bool = False
 
 
-# On both sides of what a leaf of cells holds, of the nodes that make cells worth a try, of the
-# nodes up to which an index is small, and of the events of a mask.
+# Sizes on both sides of each limit: the `and`s of a leaf of cells, the nodes that make cells worth
+# a try, the nodes of a small index, and the events of a mask.
 SIZES = {
     "few": Size(12, 12, EVENTS + 1),
     "a mask": Size(90, 60, EVENTS),
@@ -43,7 +43,7 @@ def built(matrix, folder):
 
 
 def merged(matrix, folder):
-    """Rules that came in several steps, one by one at the end, and were merged."""
+    """Rules that were added in several steps, the last ones one by one, and then merged."""
     matcher = Matcher(operators=OPERATORS, schema=SCHEMA)
     items = list(matrix.rules.items())
     for low in range(0, len(items), max(1, len(items) // 3)):
@@ -61,7 +61,7 @@ def loaded(matrix, folder):
 
 
 def in_parts(matrix, folder):
-    """Several parts, with rules that are gone, and some that are in no part yet."""
+    """Several parts, with rules that were removed, and some rules that are in no part yet."""
     matcher = pickle.loads(pickle.dumps(built(matrix, folder)))
     items = list(matrix.rules.items())
     matcher.update(dict(items[: len(items) // 4]))
@@ -81,7 +81,7 @@ def matrices():
 
 def matrix_of(matrices, name, seed):
     if (name, seed) not in matrices:
-        matrices.clear()  # one at a time: the largest take some hundred megabytes
+        matrices.clear()  # only one is kept: the largest take some hundred megabytes
         size = SIZES[name]
         matrix = Matrix(seed, size.rules, size.predicates, size.events, size.lazy)
         matrix.check_sample(2_000, seed)
@@ -98,34 +98,36 @@ CASES = [
 
 
 @pytest.mark.parametrize(("name", "state"), CASES)
-def test_every_way(name, state, matrices, tmp_path, request):
-    """`--strategy-pairs` says how many pairs of a rule and an event are compared, each way."""
+def test_every_strategy(name, state, matrices, tmp_path, request):
+    """`--strategy-pairs`: pairs of a rule and an event that each strategy is compared on."""
     rounds = -(-request.config.getoption("--strategy-pairs") // PAIRS)
     for seed in range(rounds):
         matrix = matrix_of(matrices, name, seed)
         matcher = STATES[state](matrix, tmp_path)
         matcher.join()
         alive = np.array([rule_id in matcher for rule_id in matrix.rules])
-        for way, match in ways_to_match(matcher):
+        for strategy, match in forced_strategies(matcher):
             found = match(matcher, matrix.events, len(matrix.rules))
-            assert not (wrong := matrix.differences(found, alive)), f"{way}, seed {seed}: {wrong}"
+            wrong = matrix.differences(found, alive)
+            assert not wrong, f"{strategy}, seed {seed}: {wrong}"
 
 
 def test_the_sizes_have_enough_pairs():
     assert PAIRS >= 20_000_000
 
 
-def test_every_way_is_forced():
-    """A way that is not taken would be tested by nothing."""
+def test_every_strategy_is_forced():
+    """A strategy that is never used would be tested by nothing."""
     matrix = Matrix(1, 300, 60, 10)
     matcher = Matcher(matrix.rules)
-    assert [name for name, _ in ways_to_match(matcher)] == [
+    assert [name for name, _ in forced_strategies(matcher)] == [
         f"{how}, {name}"
         for name in (
-            "push, a small index",
-            "push, a large index",
-            "cells of all literals",
-            "cells of likely literals",
+            "push",
+            "push, small index",
+            "push, large index",
+            "cells, all literals",
+            "cells, likely literals",
             "walk",
             "learning",
         )

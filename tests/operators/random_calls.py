@@ -3,7 +3,7 @@
 import random
 
 from matchwood import RuleError, parse
-from matchwood.language.variables import joined
+from matchwood.language.joins import joined
 
 
 def _rows(event, image, salt):

@@ -1,4 +1,4 @@
-"""The engine with operators: the answers of `evaluate`, each call at most once an event."""
+"""The engine with operators: the answers of `evaluate`, each call at most once per event."""
 
 import pickle
 import random
@@ -9,16 +9,16 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from engine.expected import assert_right, batches, singles
+from matcher.expected import assert_right, batches, singles
 from matchwood import Matcher, RuleError, operator
-from matchwood.index.file import IndexFileError
-from matchwood.index.segment import build
+from matchwood.index.build.segment import build
+from matchwood.index.file.array_file import IndexFileError
+from matchwood.lab.workloads.overlapping import Overlapping
 from matchwood.language import parse
-from matchwood.match import store
-from matchwood.match.merging import build_elsewhere
+from matchwood.match.store import part_store as store
+from matchwood.match.store.merge_process import build_elsewhere
 from matchwood.operators import Operator, Operators, deciding
 from matchwood.operators.residue import MAX_OPTIONS, residue
-from matchwood.workloads.overlapping import Overlapping
 from operators.random_calls import FUNCTIONS, event, rule
 
 
@@ -210,7 +210,7 @@ def test_failures_are_counted_and_reported_with_rule_and_operator(caplog):
     assert (figures["late"].failed, figures["late"].timed_out) == (0, 3)
     assert "broken(a) in rule" in str(matcher.operator_report())
     assert matcher.operator_report().to_dict()["failures"]
-    assert len(caplog.records) == 2  # once a kind, not once an event
+    assert len(caplog.records) == 2  # once per kind of failure, not once per event
 
 
 def test_operators_with_a_batch_form_are_asked_about_many_events_at_once():
@@ -235,7 +235,7 @@ def test_operators_with_a_batch_form_are_asked_about_many_events_at_once():
 
 
 def test_many_open_events_are_decided_in_portions(monkeypatch):
-    monkeypatch.setattr(deciding, "TOGETHER", 20)
+    monkeypatch.setattr(deciding, "MOST_OPEN_CLAUSES", 20)
     some = random.Random(3)
     rules = {number: rule(some) for number in range(30)}
     operators = Counted().operators()
@@ -271,7 +271,7 @@ def test_numbers_of_calls_are_given_anew_when_most_are_gone():
             )
     matcher.compact()
     assert matcher.match({"a": 2_999}) == [1]
-    assert len(matcher.decider.calls) < 1_100
+    assert len(matcher.store.decider.calls) < 1_100
 
 
 def test_copies_have_operators():
@@ -310,7 +310,7 @@ def test_merges_while_events_are_matched(monkeypatch):
 
 def test_files_that_name_rules_that_are_not_there_are_refused(tmp_path):
     matcher = Matcher({1: "mob(i, ?n)", 2: "a = 1"}, operators={"mob": _mob})
-    [part] = matcher._snapshot.parts
+    [part] = matcher.store.snapshot.parts
     part.segment.costly = np.array([5], np.int32)
     matcher.save(tmp_path / "rules.mw")
     with pytest.raises(IndexFileError, match="names rules with calls that it does not have"):

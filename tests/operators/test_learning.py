@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from matchwood import parse
-from matchwood.language.variables import canonical_join, joined
+from matchwood.language.joins import joined
+from matchwood.language.tree.variables import canonical_join
 from matchwood.operators import Operator, Operators
-from matchwood.operators.learning import AROUND, FULL, Calls
+from matchwood.operators.learning import Calls
+from matchwood.operators.learning_kernels import AROUND, FULL
 
 OPERATORS = Operators([Operator("slow", print, cost=0.5), Operator("quick", print, cost=0.001)])
 

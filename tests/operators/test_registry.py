@@ -15,7 +15,7 @@ from matchwood import Matcher, operator, parse
 from matchwood.language import evaluate
 from matchwood.language.events import Event
 from matchwood.operators import Operator, Operators, load
-from matchwood.operators.registry import Failure
+from matchwood.operators.registry import CallFailure
 from operators import city  # a module with operators, beside this one
 
 
@@ -61,10 +61,10 @@ def test_what_raises_or_answers_nonsense_is_undefined():
     for value in ("raise", "true"):
         assert truth("broken(a, ?x)", {"a": value}, broken) is None
     call = parse("broken(a, ?x)")
-    with pytest.raises(Failure, match="ZeroDivisionError") as failed:
+    with pytest.raises(CallFailure, match="ZeroDivisionError") as failed:
         broken.ask(call, ["raise"], Event({}))
     assert failed.value.kind == "exception"
-    with pytest.raises(Failure, match="answers with rows") as failed:
+    with pytest.raises(CallFailure, match="answers with rows") as failed:
         broken.ask(call, ["true"], Event({}))
     assert failed.value.kind == "answer"
 
@@ -82,7 +82,7 @@ def test_what_takes_too_long_is_undefined_and_the_next_call_is_not_held_up():
     assert truth("slow(a)", {"a": True}, slow) is None
     assert time.monotonic() - started < 5
     assert truth("slow(a)", {"a": False}, slow) is True
-    with pytest.raises(Failure, match=r"longer than 0\.05 s") as failed:
+    with pytest.raises(CallFailure, match=r"longer than 0\.05 s") as failed:
         slow.ask(parse("slow(a)"), [True], Event({}))
     assert failed.value.kind == "timeout"
     release.set()
@@ -130,7 +130,7 @@ def test_coroutines_have_a_time_as_well():
 
     call = parse("late(a)")
     found = late.ask_many([call, call], [[60], [0]], [Event({})] * 2)
-    assert isinstance(found[0], Failure)
+    assert isinstance(found[0], CallFailure)
     assert found[0].kind == "timeout"
     assert found[1] == ((),)
 
@@ -156,7 +156,7 @@ def test_one_bad_event_does_not_spoil_a_batch():
     call = parse("half(a, ?n)")
     found = half.ask_many([call] * 3, [[1], [0], [5]], [Event({})] * 3)
     assert found[0] == ((10,),)
-    assert isinstance(found[1], Failure)
+    assert isinstance(found[1], CallFailure)
     assert found[2] == ((2,),)
 
 
@@ -181,7 +181,7 @@ def test_a_batch_form_gets_columns_of_one_type():
     plain = [0.5, True, 1, True, date(2026, 1, 1), noon, "y", b"x", stamp, 5, 2, [0.5], [1]]
     assert shown[:13] == [repr(value) for value in plain]
     assert pa.float64() in seen
-    assert isinstance(kind.ask_many([call], [[[0.5, True]]], [Event({})])[0], Failure)
+    assert isinstance(kind.ask_many([call], [[[0.5, True]]], [Event({})])[0], CallFailure)
 
 
 def test_a_batch_form_beside_the_other():

@@ -1,8 +1,5 @@
 """Schemas: read with clear errors, asked by `isa`, checked against rules."""
 
-import json
-from pathlib import Path
-
 import pytest
 
 from matchwood import RuleError, Schema, parse
@@ -83,36 +80,3 @@ def test_check(rule: str, kinds: list[str]) -> None:
 def test_refused(form: object, says: str) -> None:
     with pytest.raises(SchemaError, match=says):
         Schema.from_dict(form)
-
-
-def test_files(tmp_path: Path) -> None:
-    (tmp_path / "s.json").write_text(json.dumps(FORM))
-    (tmp_path / "s.toml").write_text(
-        '[attributes]\nage = "number"\ncategory = { hierarchy = "f" }\n'
-        '[hierarchies.f]\n"dining table" = "table"\n'
-    )
-    assert Schema.load(tmp_path / "s.json").attributes.keys() == FORM["attributes"].keys()
-    assert Schema.load(tmp_path / "s.toml").is_a("category", "dining table", "table")
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "says"),
-    [
-        ("s.json", '{"hierarchies": {"h": {"a": "b", "a": "c"}}}', "'a' is there twice"),
-        ("s.json", "{", "Expecting"),
-        ("s.toml", "a = ", "Invalid value"),
-        ("s.yaml", "", "a .toml or .json file"),
-    ],
-)
-def test_files_refused(tmp_path: Path, name: str, text: str, says: str) -> None:
-    (tmp_path / name).write_text(text)
-    with pytest.raises(SchemaError, match=f"(?s){name}.*{says}"):
-        Schema.load(tmp_path / name)
-
-
-def test_deep_hierarchies_are_no_trouble() -> None:
-    parents = {str(i): str(i + 1) for i in range(20_000)}
-    schema = Schema.from_dict(
-        {"attributes": {"a": {"hierarchy": "h"}}, "hierarchies": {"h": parents}}
-    )
-    assert schema.is_a("a", "0", "20000")

@@ -16,7 +16,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:
-    """The URL of a PostgreSQL, to which the name of a database is to be added."""
+    """The URL of a PostgreSQL server, without the name of a database."""
     from service.postgres import running_postgres
 
     with running_postgres() as url:

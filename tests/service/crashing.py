@@ -1,4 +1,4 @@
-"""A service that is killed again and again while events are published, and what must hold then.
+"""A service that is killed repeatedly while events are published, and what must hold then.
 
 Every event whose acceptance was answered reaches every subscription that it matches and that was
 there when it was published; nothing reaches anybody that was not published, or does not match.
@@ -20,45 +20,62 @@ from typing import Any
 import httpx
 
 from matchwood.language import evaluate, parse
+from service.delivery.receiver import Receiver
 from service.serving import free_port
-from service.test_webhooks import Receiver
 
 Event = dict[str, Any]
 AWAY = (httpx.TransportError,)  # the server is dead, or dies while it answers
 
 
-class Crashing:
-    """The servers that are killed."""
+class Forking:
+    """A process that has loaded everything, and forks servers on request."""
 
-    def __init__(self, folder: Path, database: str) -> None:
-        self.port = free_port()
-        self.url = f"http://127.0.0.1:{self.port}"
-        settings = [f"port = {self.port}", f'data = "{folder}"', "snapshot_seconds = 0.5"]
-        settings += [f'database = "{database}"', 'log_level = "warning"', "[webhooks]"]
-        settings += ["private_addresses = true", "first_delay = 0.05", "longest_delay = 0.2"]
-        settings += ["attempts = 100000"]
-        file = folder / "service.toml"
-        file.write_text("\n".join(settings), encoding="utf-8")
-        self.log = (folder / "log").open("wb")
-        self.parent = subprocess.Popen(
-            [sys.executable, Path(__file__).with_name("forked.py"), file],
+    def __init__(self) -> None:
+        self._parent = subprocess.Popen(
+            [sys.executable, Path(__file__).with_name("forked.py")],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=self.log,
             text=True,
         )
         assert self._said() == "warm"
-        self.child = 0
 
     def _said(self) -> str:
-        assert self.parent.stdout is not None
-        return self.parent.stdout.readline().strip()
+        assert self._parent.stdout is not None
+        return self._parent.stdout.readline().strip()
+
+    def start(self, settings: Path, log: Path) -> int:
+        """Start a server, and return the number of its process."""
+        assert self._parent.stdin is not None
+        self._parent.stdin.write(f"{settings}\t{log}\n")
+        self._parent.stdin.flush()
+        return int(self._said())
+
+    def close(self) -> None:
+        self._parent.kill()
+        self._parent.wait()
+        for stream in (self._parent.stdin, self._parent.stdout):
+            if stream is not None:
+                stream.close()
+
+
+class Crashing:
+    """The servers that are killed, one after another."""
+
+    def __init__(self, folder: Path, database: str, forking: Forking) -> None:
+        self._forking = forking
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        settings = [f"port = {self.port}", f'data = "{folder}"', "snapshot_seconds = 0.5"]
+        settings += ["heartbeat = 0.3"]  # so that a stream notices soon that it is to stop
+        settings += [f'database = "{database}"', 'log_level = "warning"', "[webhooks]"]
+        settings += ["private_addresses = true", "first_delay = 0.05", "longest_delay = 0.2"]
+        settings += ["attempts = 100000"]
+        self._settings, self._log = folder / "service.toml", folder / "log"
+        self._settings.write_text("\n".join(settings), encoding="utf-8")
+        self.child = 0
 
     def start(self) -> None:
-        assert self.parent.stdin is not None
-        self.parent.stdin.write("start\n")
-        self.parent.stdin.flush()
-        self.child = int(self._said())
+        self.child = self._forking.start(self._settings, self._log)
 
     def wait(self) -> None:
         until = time.monotonic() + 60
@@ -79,15 +96,10 @@ class Crashing:
             os.kill(self.child, signal.SIGKILL)
         except ProcessLookupError:
             pass
-        self.parent.kill()
-        self.parent.wait()
-        for stream in (self.parent.stdin, self.parent.stdout, self.log):
-            if stream is not None:
-                stream.close()
 
 
 class Publisher:
-    """Publishes until told to stop, and remembers what was accepted for sure."""
+    """Publishes until told to stop, and remembers what was certainly accepted."""
 
     def __init__(self, url: str, name: str, seed: int) -> None:
         self.name = name
@@ -179,13 +191,15 @@ class Subscriber:
 
 
 class Trial:
-    """Publishers, subscribers and somebody who kills."""
+    """Publishers and subscribers, and a service that is killed."""
 
-    def __init__(self, folder: Path, database: str, kills: int, seed: int) -> None:
+    def __init__(
+        self, folder: Path, database: str, forking: Forking, kills: int, seed: int
+    ) -> None:
         self.kills = kills
         self.random = random.Random(seed)
         self.receiver = Receiver()
-        self.server = Crashing(folder, database)
+        self.server = Crashing(folder, database, forking)
         self.publishers = [
             Publisher(self.server.url, name, seed + n) for n, name in enumerate("ab")
         ]

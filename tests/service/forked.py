@@ -1,30 +1,38 @@
-"""Servers that start at once: a process that has loaded everything forks one whenever it is asked.
+"""Servers that start quickly: a process that has loaded everything forks them on request.
 
-    python forked.py SETTINGS.toml
-
-Each line on standard input starts a server, whose process id is printed.
+Each line on standard input names a file of settings and a log file, with a tab between them, and
+starts a server, whose process id is printed.
 """
 
+import asyncio
+import gc
 import os
 import signal
 import sys
+import tempfile
+from pathlib import Path
 
-from matchwood.service.server import serve
+from matchwood.service.http.server import serve
+from matchwood.service.service import compile_kernels
 from matchwood.service.settings import Settings
-from matchwood.warm import warm_up
+from matchwood.service.storage.storage_parts import StorageParts
 
 
 def main() -> None:
-    settings = Settings.load(sys.argv[1])
-    warm_up()
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those that were killed
+    compile_kernels()
+    with tempfile.TemporaryDirectory() as folder:  # imports what opening a database needs
+        asyncio.run(StorageParts(Settings(data=Path(folder))).close())
+    gc.freeze()  # else each server would copy all pages when it first collects garbage
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # so that killed servers leave no zombies
     print("warm", flush=True)
-    for _ in sys.stdin:
+    for line in sys.stdin:
+        settings, log = line.rstrip("\n").split("\t")
         child = os.fork()
         if child == 0:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             os.close(0)
-            os._exit(0 if serve(settings) else 3)
+            os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND), 2)
+            os._exit(0 if serve(Settings.load(settings)) else 3)
         print(child, flush=True)
 
 

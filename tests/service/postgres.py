@@ -1,10 +1,11 @@
-"""A PostgreSQL of our own for tests: from the package that ships one, else the machine's."""
+"""A PostgreSQL server for tests, from the package that ships one, else from the machine."""
 
 import contextlib
 import importlib.util
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -33,16 +34,17 @@ def installation() -> Path:
 def running_postgres() -> Iterator[str]:
     """Start one on a free port; yields a URL without the name of a database."""
     home = Path(tempfile.mkdtemp(prefix="matchwood-postgres-"))
+    data = _data_folder()
     install = installation()
     as_user: dict[str, object] = {}
-    if os.getuid() == 0:  # it refuses to run as root, and others may not see our folders
+    if os.getuid() == 0:  # it refuses to run as root, and other users may not see our folders
         nobody = pwd.getpwnam("nobody")
-        install = _copied(install, home / "site")
         home.chmod(0o755)
-        (home / "data").mkdir()
-        os.chown(home / "data", nobody.pw_uid, nobody.pw_gid)
+        os.chown(data, nobody.pw_uid, nobody.pw_gid)
         as_user = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
-    data, port = home / "data", free_port()
+        if not _can_run(install, as_user):
+            install = _copied(install, home / "site")
+    port = free_port()
     environment = {**os.environ, "LC_ALL": "C"}
     initdb = [install / "bin" / "initdb", "-D", data, "-U", "tests", "-A", "trust", "-E", "UTF8"]
     initdb += ["--no-sync", "--locale=C"]
@@ -58,17 +60,37 @@ def running_postgres() -> Iterator[str]:
         _wait(url, server, home / "log")
         yield url
     finally:
-        server.terminate()  # smart shutdown waits for clients; this is fast enough for tests
+        server.send_signal(signal.SIGINT)  # a fast shutdown, which does not wait for clients
         try:
             server.wait(10)
         except subprocess.TimeoutExpired:
             server.kill()
             server.wait()
         shutil.rmtree(home, ignore_errors=True)
+        shutil.rmtree(data, ignore_errors=True)
+
+
+def _data_folder() -> Path:
+    """A new folder, in memory if there is room for it: on a busy disk, deleting it takes long."""
+    memory = Path("/dev/shm")
+    roomy = os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > 1 << 30
+    folder = tempfile.mkdtemp(prefix="matchwood-postgres-data-", dir=memory if roomy else None)
+    return Path(folder)
+
+
+def _can_run(install: Path, as_user: dict[str, object]) -> bool:
+    """Whether a user can run the programs of an installation where it is."""
+    try:
+        subprocess.run(
+            [install / "bin" / "initdb", "--version"], check=True, capture_output=True, **as_user
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return False
+    return True
 
 
 def _copied(install: Path, site: Path) -> Path:
-    """An installation where others may read it, with the libraries that its package has beside."""
+    """A copy of an installation and its libraries that other users can read."""
     package = install.parent
     shutil.copytree(install, site / package.name / install.name, symlinks=True)
     libraries = package.with_name(f"{package.name}.libs")

@@ -1,17 +1,18 @@
 """A service for tests: in a thread of this process, on a free port, with a client for it."""
 
+import asyncio
 import contextlib
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import uvicorn
 
-from matchwood.service.app import create_app
+from matchwood.service.http.app import create_app
 from matchwood.service.service import Service
 from matchwood.service.settings import Settings
 
@@ -30,6 +31,12 @@ class Served:
         self.failed = failed  # it says that it must end
         self.url = url
         self.http = httpx.Client(base_url=url, timeout=30)
+
+    def run(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run something in the event loop of the service, and wait for it."""
+        loop = self.service.delivery.watchers._loop
+        assert loop is not None
+        asyncio.run_coroutine_threadsafe(work, loop).result(30)
 
     def subscribe(self, rule: str, **more: Any) -> dict[str, Any]:
         answer = self.http.post("/subscriptions", json={"rule": rule, "subscriber": "ann", **more})

@@ -1,4 +1,4 @@
-"""The life of subscriptions against a model: who is told of what, whatever comes in which order."""
+"""Subscriptions against a model: who gets which events, whatever happens in which order."""
 
 import time
 from typing import Any, ClassVar

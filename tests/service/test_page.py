@@ -1,4 +1,4 @@
-"""The page of the service, in a Chromium without a window."""
+"""The page of the service, in a headless Chromium."""
 
 import hashlib
 import os
@@ -62,7 +62,7 @@ def page(browser: Browser, service: Served) -> Iterator[Page]:
 
 
 def opened(browser: Browser, url: str, size: str = "desk", **more: Any) -> Iterator[Page]:
-    """A page of its own, in which nothing may go wrong unseen."""
+    """A page in a browser context of its own; errors on its console fail the test."""
     width, height = SIZES[size]
     context = browser.new_context(viewport={"width": width, "height": height}, **more)
     page = context.new_page()
@@ -87,7 +87,7 @@ def opened(browser: Browser, url: str, size: str = "desk", **more: Any) -> Itera
 def subscribe(page: Page, rule: str) -> None:
     page.fill("#rule", rule)
     page.click("#subscribe")
-    expect(page.locator("#rule-done")).to_contain_text("is watched below")
+    expect(page.locator("#rule-done")).to_contain_text("its matches appear below")
 
 
 def test_a_rule_is_checked_as_it_is_typed(page: Page) -> None:
@@ -98,7 +98,7 @@ def test_a_rule_is_checked_as_it_is_typed(page: Page) -> None:
     assert (line, caret.index("^")) == ("age >= 18 and tier in ('gold'", 29)
     expect(page.locator("#rule")).to_have_attribute("aria-invalid", "true")
     page.locator("#rule").press_sequentially(")")
-    expect(verdict).to_have_text("✓ asks for age, tier")
+    expect(verdict).to_have_text("✓ Uses age, tier")
     expect(page.locator("#rule")).to_have_attribute("aria-invalid", "false")
     page.fill("#rule", "near(city, 'Rome')")
     expect(verdict).to_contain_text("no operator is registered as 'near'")
@@ -134,7 +134,7 @@ def test_streams_that_end_are_resumed_and_nothing_comes_twice(page: Page, servic
 
 
 def test_many_subscriptions_leave_connections_for_the_rest(page: Page, service: Served) -> None:
-    """A browser has six connections to a host; a stream each would use them up."""
+    """A browser opens six connections to a host; one stream per subscription would use them up."""
     for number in range(8):
         subscribe(page, f"several >= {number}")
     expect(page.locator("#watched li")).to_have_count(8)
@@ -158,7 +158,7 @@ def test_what_is_watched_outlives_a_reload_until_it_is_cancelled(
     expect(page.locator("#matches > li")).to_have_count(1)
     page.click("#pause")
     service.publish({"kept": 1})
-    expect(page.locator("#live-status")).to_contain_text("(1 held back)")
+    expect(page.locator("#live-status")).to_contain_text("(1 more while paused)")
     page.click("#pause")
     expect(page.locator("#matches > li")).to_have_count(2)
     before = service.http.get("/status").json()["subscriptions"]
@@ -175,7 +175,7 @@ def test_which_rules_match_and_why_others_do_not(page: Page) -> None:
         page.fill("#rule", rule)
         page.fill("#rule-id", name)
         page.click("#save")
-        expect(page.locator("#rule-done")).to_have_text(f"Rule {name} is new.")
+        expect(page.locator("#rule-done")).to_have_text(f"Rule {name} created.")
     page.fill("#event", '{"age": 20}')
     page.click("#match")
     expect(page.locator("#event-done .match")).to_have_text(["adults"])
@@ -183,13 +183,13 @@ def test_which_rules_match_and_why_others_do_not(page: Page) -> None:
     page.click("#near button")
     dialog = page.locator("#dialog")
     expect(dialog).to_contain_text("Rule old & grey")
-    expect(dialog).to_contain_text("It does not match.")
+    expect(dialog).to_contain_text("The rule does not match.")
     expect(dialog.locator(".nodes li").nth(1)).to_contain_text("✗ false")
     page.keyboard.press("Escape")
     expect(dialog).not_to_be_visible()
     page.fill("#rule", "age > 5")
     page.click("#explain")
-    expect(dialog).to_contain_text("It matches.")
+    expect(dialog).to_contain_text("The rule matches.")
 
 
 def test_lists_have_pages_and_search(page: Page, service: Served) -> None:
@@ -198,7 +198,7 @@ def test_lists_have_pages_and_search(page: Page, service: Served) -> None:
     page.reload()
     rows = page.locator("#list-body tr")
     expect(rows).to_have_count(10)
-    expect(page.locator("#list-count")).to_have_text("23 in all, page 1")
+    expect(page.locator("#list-count")).to_have_text("23 in total, page 1")
     expect(page.locator("#previous")).to_be_disabled()
     page.click("#next")
     expect(rows.first).to_contain_text("r10")
@@ -210,13 +210,13 @@ def test_lists_have_pages_and_search(page: Page, service: Served) -> None:
     page.fill("#search", "n = 2")
     expect(rows).to_have_count(4)  # 2, 20, 21, 22
     page.fill("#event", '{"n": 3}')
-    page.click("[aria-label='Why r20 matches the event or not']")
-    expect(page.locator("#dialog")).to_contain_text("It does not match.")
+    page.click("[aria-label='Explain r20 for the event']")
+    expect(page.locator("#dialog")).to_contain_text("The rule does not match.")
     page.keyboard.press("Escape")
     page.click("[aria-label='Edit the rule of r21']")
     expect(page.locator("#rule")).to_have_value("n = 21")
     page.fill("#search", "nothing has this")
-    expect(page.locator("#list-count")).to_contain_text("nothing found")
+    expect(page.locator("#list-count")).to_contain_text("no results")
 
 
 def test_with_the_keyboard_alone(page: Page) -> None:
@@ -306,7 +306,7 @@ def test_a_key_is_asked_for(browser: Browser, tmp_path: Path) -> None:
     key = {"name": "a", "role": "admin", "sha256": hashlib.sha256(b"key_x").hexdigest()}
     with served(settings_in(tmp_path, keys=[key])) as running:
         for page in opened(browser, running.url):
-            expect(page.locator("#status")).to_have_text("Give a key, which this service asks for.")
+            expect(page.locator("#status")).to_have_text("This service requires a key.")
             page.fill("#key", "key_x")
             expect(page.locator("#status")).to_have_text("0 rules, 0 subscriptions")
             subscribe(page, "x = 1")

@@ -1,4 +1,4 @@
-"""Who may call, and how much: keys, roles, origins, limits, and rules made to stall."""
+"""Who may call, and how much: keys, roles, origins, limits, and malicious rules."""
 
 import json
 import threading
@@ -25,11 +25,11 @@ LIMITS: dict[str, Any] = {
     "batch_events": 10,
     "batch_matches": 20,
     "subscriptions": 6,
-    "subscriptions_a_key": 4,
+    "subscriptions_per_key": 4,
     "streams": 2,
-    "streams_a_key": 1,
-    "events_a_second": 15,
-    "matches_a_second": 1_000,
+    "streams_per_key": 1,
+    "events_per_second": 15,
+    "matches_per_second": 1_000,
     "outbox_events": 30,
 }
 
@@ -179,7 +179,7 @@ def test_streams_are_limited_in_all_and_by_key(limited: Served) -> None:
     assert poll.status_code == 200
 
 
-def test_events_a_second_are_limited_by_key(limited: Served) -> None:
+def test_events_per_second_are_limited_by_key(limited: Served) -> None:
     http = limited.http
     answers = [http.post("/events", json=[{"a": 2}] * 10) for _ in range(2)]
     assert [one.status_code for one in answers] == [202, 429]
@@ -203,7 +203,7 @@ def test_deliveries_that_wait_are_limited(tmp_path) -> None:
         assert (problem(answer), answer.json()["limit"]) == ("outbox-full", 5)
         for one in made:
             running.fetch(one, ack=2)
-        outbox = running.service.outbox
+        outbox = running.service.delivery.outbox
         assert len(outbox.collect(time.time() + 100, 0.0)) == 1
         assert running.http.post("/events", json={"other": 1}).status_code == 202
 

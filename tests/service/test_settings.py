@@ -1,4 +1,4 @@
-"""Settings come from a file and from the environment, and mistakes in them are named."""
+"""Settings come from a file and from the environment, and errors name the setting."""
 
 import re
 
@@ -29,18 +29,26 @@ def test_the_environment_goes_before_the_file(tmp_path) -> None:
     [
         ({"prot": 1}, {}, "there is no setting prot, did you mean 'port'?"),
         ({"limits": {"stream": 1}}, {}, "there is no setting limits.stream"),
-        ({"limits": 3}, {}, "limits is a table"),
-        ({"port": "80"}, {}, "port is a int, found '80'"),
-        ({"port": True}, {}, "port is a int, found True"),
-        ({"validity": -1}, {}, "validity is 0 or more"),
-        ({"validity": float("nan")}, {}, "validity is 0 or more"),
-        ({"synchronous": "off"}, {}, "synchronous is full or normal"),
-        ({"webhooks": {"private_addresses": 1}}, {}, "private_addresses is a bool"),
-        ({}, {"MATCHWOOD_PORT": "x"}, "MATCHWOOD_PORT is a number, found 'x'"),
-        ({}, {"MATCHWOOD_WEBHOOKS_PRIVATE_ADDRESSES": "maybe"}, "is true or false"),
+        ({"limits": 3}, {}, "limits must be a table"),
+        ({"port": "80"}, {}, "port must be an integer, found '80'"),
+        ({"port": True}, {}, "port must be an integer, found True"),
+        ({"validity": -1}, {}, "validity must be 0 or more"),
+        ({"validity": float("nan")}, {}, "validity must be 0 or more"),
+        ({"synchronous": "off"}, {}, "synchronous must be full or normal"),
+        (
+            {"webhooks": {"private_addresses": 1}},
+            {},
+            "webhooks.private_addresses must be true or false",
+        ),
+        ({}, {"MATCHWOOD_PORT": "x"}, "MATCHWOOD_PORT must be an integer, found 'x'"),
+        ({}, {"MATCHWOOD_WEBHOOKS_PRIVATE_ADDRESSES": "maybe"}, "must be true or false"),
         ({"keys": [{"name": "a"}]}, {}, "a key has name, role and sha256"),
         ({"keys": [{"name": "a", "role": "x", "sha256": "0" * 64}]}, {}, "the role of key 'a'"),
-        ({"keys": [{"name": "a", "role": "admin", "sha256": "secret"}]}, {}, "is 64 digits"),
+        (
+            {"keys": [{"name": "a", "role": "admin", "sha256": "secret"}]},
+            {},
+            "64 hexadecimal digits",
+        ),
         ({"keys": [{"name": "a", "role": "admin", "sha256": "0" * 64}] * 2}, {}, "the same name"),
     ],
 )

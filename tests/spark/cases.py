@@ -3,7 +3,7 @@
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
-from engine.expected import expected
+from matcher.expected import expected
 
 RULES = {
     "adults": "age >= 18",

@@ -1,5 +1,6 @@
-"""A standalone cluster of Spark: a master and workers, each a process of its own on loopback."""
+"""A standalone cluster of Spark: a master and workers, each a separate process on loopback."""
 
+import json
 import os
 import re
 import signal
@@ -13,11 +14,12 @@ import psutil
 MASTER = "org.apache.spark.deploy.master.Master"
 WORKER = "org.apache.spark.deploy.worker.Worker"
 EXECUTOR = "CoarseGrainedExecutorBackend"
-PATIENCE = 180  # seconds until something that should happen has not
+# Seconds after which something that should have happened counts as a failure.
+PATIENCE = 180
 
 
 class Cluster:
-    """A master and two workers of one core; folders of their own, gone with the `with`."""
+    """A master and two workers with one core each; `with` stops them at its end."""
 
     def __init__(self, folder, workers=2):
         self.folder = Path(folder)
@@ -25,7 +27,7 @@ class Cluster:
         self.workers = []
         self._wanted = workers
         self._processes = []
-        self._known = {}  # whatever ran below a worker, by process id
+        self._known = {}  # every process that ran below a worker, by its id
 
     def __enter__(self):
         try:
@@ -39,7 +41,7 @@ class Cluster:
         self.stop()
 
     def _start(self):
-        # Port 0: whichever is free, which the log tells.
+        # Port 0 means any free port, which is in the log.
         self._run("master", MASTER, "--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
         self.url = self._told(r"Starting Spark master at (spark://\S+)")[0]
         for number in range(self._wanted):
@@ -61,10 +63,10 @@ class Cluster:
                 command, cwd=folder, env=environment(folder / "tmp"), stdout=log, stderr=log
             )
         self._processes.append(process)
-        return psutil.Process(process.pid)  # the script becomes Java itself
+        return psutil.Process(process.pid)  # the script replaces itself by Java
 
     def _told(self, pattern, times=1):
-        """What the master's log has said so many times."""
+        """Wait until a pattern is in the log of the master so many times; returns the matches."""
         log = self.folder / "master" / "log"
         found = []
 
@@ -76,7 +78,7 @@ class Cluster:
         return found
 
     def executors(self):
-        """The executors that run, one a worker at most: Java processes below the workers."""
+        """The running executors, at most one per worker: Java processes below the workers."""
         found = []
         for worker in self.workers:
             for child in worker.children(recursive=True):
@@ -89,7 +91,7 @@ class Cluster:
         return found
 
     def stop(self):
-        """End every process that was started here, and what those started."""
+        """End every process that was started here, and all that those started."""
         for process in self._processes:
             try:
                 below = psutil.Process(process.pid).children(recursive=True)
@@ -111,7 +113,7 @@ class Cluster:
 
 
 def environment(temporary):
-    """Of a process of the cluster: nothing of the session that the tests may have."""
+    """The environment of a process of the cluster, without the session that tests may have."""
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -128,17 +130,17 @@ def environment(temporary):
 
 
 class Driver:
-    """A job in a process of its own, whose folders no worker has."""
+    """A process that runs jobs, whose folders no worker can see."""
 
-    def __init__(self, cluster, job, shared):
-        folder = cluster.folder / f"driver-{job}"
+    def __init__(self, cluster, shared, *jobs):
+        folder = cluster.folder / f"driver-{'-'.join(jobs)}"
         (folder / "tmp").mkdir(parents=True)
         self.log = folder / "log"
         script = Path(__file__).with_name("cluster_driver.py")
         tests = str(script.parents[1])
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(
-                [sys.executable, str(script), cluster.url, job, str(shared)],
+                [sys.executable, str(script), cluster.url, str(shared), *jobs],
                 cwd=folder,
                 env=environment(folder / "tmp") | {"PYTHONPATH": tests},
                 stdout=log,
@@ -159,9 +161,17 @@ class Driver:
     def finish(self):
         assert self.process.wait(2 * PATIENCE) == 0, self.log.read_text()[-3000:]
 
+    def result(self, folder):
+        """What a job returned, once it is done."""
+        file = folder / "result.json"
+        done = wait(lambda: file.exists() or self.process.poll() is not None, 2 * PATIENCE)
+        assert done, "the job takes too long"
+        assert file.exists(), self.log.read_text()[-3000:]
+        return json.loads(file.read_text())
+
 
 def wait(happened, seconds=PATIENCE):
-    """Whether something happens in time."""
+    """Whether a condition becomes true in time."""
     until = time.monotonic() + seconds
     while not happened():
         if time.monotonic() > until:

@@ -1,6 +1,7 @@
-"""The driver of the tests on a cluster: `cluster_driver.py MASTER JOB FOLDER`.
+"""The driver of the tests on a cluster: `cluster_driver.py MASTER FOLDER JOB...`.
 
-It runs in a folder of its own; what it shares with executors and with the test is FOLDER.
+It runs in a folder of its own; what it shares with executors and with the test are the folders of
+the jobs, which are in FOLDER and have their names.
 """
 
 import json
@@ -18,8 +19,9 @@ SETTINGS = {
     "spark.executor.memory": "600m",
     "spark.scheduler.minRegisteredResourcesRatio": "1.0",
     "spark.scheduler.maxRegisteredResourcesWaitingTime": "120s",
-    "spark.sql.shuffle.partitions": "4",
-    "spark.sql.adaptive.enabled": "false",  # or a few rows would make one task
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.adaptive.enabled": "false",  # else a few rows would be one task
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.session.timeZone": "UTC",
@@ -28,18 +30,21 @@ SETTINGS = {
 }
 
 
-def main(master, job, folder):
-    builder = SparkSession.builder.appName(f"matchwood {job}").master(master)
+def main(master, folder, *jobs):
+    builder = SparkSession.builder.appName("matchwood tests").master(master)
     for name, value in SETTINGS.items():
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
-    result = JOBS[job](spark, Path(folder))
+    for job in jobs:
+        result = json.dumps(JOBS[job](spark, Path(folder, job)))
+        written = Path(folder, job, "result")
+        written.write_text(result)
+        written.rename(written.with_suffix(".json"))  # so that nobody reads half of it
     spark.stop()
-    Path(folder, "result.json").write_text(json.dumps(result))
 
 
 def batch(spark, folder):
-    """The cases of the other tests, every layout and output, and where the executors are."""
+    """The cases of the other tests with every layout and output, and where executors ran."""
     from matchwood.spark import compile_rules, load, match_events
     from spark.cases import EVENTS, RULES, SCHEMA
 
@@ -64,14 +69,14 @@ def batch(spark, folder):
 
 
 def places(spark):
-    """Folders of the processes that run tasks."""
+    """The folders of the processes that run tasks."""
 
     def run(batches):
         import pyarrow as pa
         from pyspark import SparkFiles
 
         for _ in batches:
-            time.sleep(0.3)  # so that no executor takes all
+            time.sleep(0.3)  # so that one executor does not take all tasks
             told = [os.getcwd(), tempfile.gettempdir(), SparkFiles.getRootDirectory()]
             yield pa.RecordBatch.from_arrays([pa.array([json.dumps(told)])], ["told"])
 
@@ -101,12 +106,12 @@ def stream(spark, folder):
 
 
 def killed(spark, folder):
-    """A match that stops in the middle of each task until the test lets it go on."""
+    """A match that pauses in the middle of each task until the test lets it continue."""
     from matchwood.spark import compile_rules, match_events
 
     rules = [tuple(pair) for pair in json.loads((folder / "rules.json").read_text())]
     compiled = compile_rules(spark.createDataFrame(rules, "id bigint, rule string"), shards=2)
-    keys = spark.range(0, 4 * EVENTS_A_TASK, 1, 4).withColumnRenamed("id", "key")
+    keys = spark.range(0, 4 * EVENTS_PER_TASK, 1, 4).withColumnRenamed("id", "key")
     events = keys.selectExpr("key", "key % 97 as age", "key % 7 as city").repartition(4)
     held = events.mapInArrow(holding(str(folder)), events.schema)
     matches = match_events(held, compiled, keep=["key"])
@@ -114,7 +119,8 @@ def killed(spark, folder):
     return compiled.version
 
 
-EVENTS_A_TASK = 12_000  # more than are matched together
+# Events of one task: more than are matched together.
+EVENTS_PER_TASK = 12_000
 
 
 def holding(folder):

@@ -1,4 +1,4 @@
-"""On a cluster of processes: nothing depends on the driver's memory or paths, and one may die."""
+"""On a cluster of processes nothing depends on the driver's paths, and an executor may die."""
 
 import json
 import signal
@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from engine.expected import expected
+from matcher.expected import expected
 from spark.cases import RIGHT
 from spark.cluster import Cluster, Driver, wait
 
@@ -22,8 +22,47 @@ def cluster(tmp_path_factory):
         yield running
 
 
-def result(folder):
-    return json.loads((folder / "result.json").read_text())
+FIRST = {"adults": "age >= 18", "romans": "city = 'Rome'"}
+SECOND = {"adults": "age >= 21", "all": "key >= 0"}
+
+
+@pytest.mark.long
+def test_stream(cluster, tmp_path):
+    """Before the others, whose application holds all cores of the cluster."""
+    folder = tmp_path / "stream"
+    people = [{"key": n, "age": n % 40, "city": ("Rome", "Oslo")[n % 2]} for n in range(300)]
+    (folder / "events").mkdir(parents=True)
+    for name, rules in (("first", FIRST), ("second", SECOND)):
+        (folder / name).mkdir()
+        lines = [json.dumps({"id": rule_id, "rule": rule}) for rule_id, rule in rules.items()]
+        (folder / name / "rules.json").write_text("\n".join(lines))
+    for number, name in enumerate(("first-0", "first-1", "second-0")):
+        some = people[100 * number : 100 * (number + 1)]
+        (folder / "events" / f"{name}.json").write_text("\n".join(map(json.dumps, some)))
+    with Driver(cluster, tmp_path, "stream") as running:
+        rows = running.result(folder)
+        running.finish()
+    right = expected(FIRST, people[:200])
+    right |= {(200 + place, rule) for place, rule in expected(SECOND, people[200:])}
+    assert pairs(row[2:] for row in rows) == right
+    versions = {batch: version for batch, version, _, _ in rows}
+    assert len({tuple(row[:2]) for row in rows}) == len(versions) == 3
+    assert len(set(versions.values())) == 2
+
+
+@pytest.fixture(scope="module")
+def driver(cluster, tmp_path_factory):
+    """One application for all jobs but streams: its driver and executors take long to start."""
+    shared = tmp_path_factory.mktemp("shared")
+    (shared / "batch").mkdir()
+    (shared / "killed" / "begun").mkdir(parents=True)
+    (shared / "killed" / "rules.json").write_text(json.dumps(RANGES))
+    with Driver(cluster, shared, "batch", "killed") as running:
+        running.shared = shared
+        yield running
+
+
+RANGES = [(n, f"age between {n} and {n + 9} and city != {n % 7}") for n in range(0, 97, 3)]
 
 
 def pairs(rows):
@@ -32,10 +71,8 @@ def pairs(rows):
     return set(found)
 
 
-def test_batch(cluster, tmp_path):
-    with Driver(cluster, "batch", tmp_path) as driver:
-        driver.finish()
-    told = result(tmp_path)
+def test_batch(cluster, driver):
+    told = driver.result(driver.shared / "batch")
     for way, rows in told["found"].items():
         assert pairs(rows) == RIGHT, way
     assert len(told["found"]) == 4
@@ -52,53 +89,24 @@ def test_batch(cluster, tmp_path):
     assert all("driver-batch" in one for one in told["driver"])
 
 
-FIRST = {"adults": "age >= 18", "romans": "city = 'Rome'"}
-SECOND = {"adults": "age >= 21", "all": "key >= 0"}
-
-
-@pytest.mark.long
-def test_stream(cluster, tmp_path):
-    people = [{"key": n, "age": n % 40, "city": ("Rome", "Oslo")[n % 2]} for n in range(300)]
-    (tmp_path / "events").mkdir()
-    for name, rules in (("first", FIRST), ("second", SECOND)):
-        (tmp_path / name).mkdir()
-        lines = [json.dumps({"id": rule_id, "rule": rule}) for rule_id, rule in rules.items()]
-        (tmp_path / name / "rules.json").write_text("\n".join(lines))
-    for number, name in enumerate(("first-0", "first-1", "second-0")):
-        some = people[100 * number : 100 * (number + 1)]
-        (tmp_path / "events" / f"{name}.json").write_text("\n".join(map(json.dumps, some)))
-    with Driver(cluster, "stream", tmp_path) as driver:
-        driver.finish()
-    rows = result(tmp_path)
-    right = expected(FIRST, people[:200])
-    right |= {(200 + place, rule) for place, rule in expected(SECOND, people[200:])}
-    assert pairs(row[2:] for row in rows) == right
-    versions = {batch: version for batch, version, _, _ in rows}
-    assert len({tuple(row[:2]) for row in rows}) == len(versions) == 3
-    assert len(set(versions.values())) == 2
-
-
-def test_an_executor_is_killed(cluster, tmp_path):
-    """While it has matched some events of its task, and has files that others need."""
-    rules = [(n, f"age between {n} and {n + 9} and city != {n % 7}") for n in range(0, 97, 3)]
-    (tmp_path / "rules.json").write_text(json.dumps(rules))
-    (tmp_path / "begun").mkdir()
-    with Driver(cluster, "killed", tmp_path) as driver:
-        begun = tmp_path / "begun"
-        # One core each: two tasks that have begun are one on each executor.
-        assert wait(lambda: len(list(begun.iterdir())) == 2), driver.log.read_text()[-3000:]
-        first, _ = cluster.executors()
-        first.send_signal(signal.SIGKILL)
-        first.wait(10)
-        (tmp_path / "go").touch()
-        driver.finish()
+def test_an_executor_is_killed(cluster, driver):
+    """After it has matched some events of its task, and has files that others need."""
+    folder = driver.shared / "killed"
+    begun = folder / "begun"
+    # One core each: two tasks that have begun are one on each executor.
+    assert wait(lambda: len(list(begun.iterdir())) == 2), driver.log.read_text()[-3000:]
+    first, _ = cluster.executors()
+    first.send_signal(signal.SIGKILL)
+    first.wait(10)
+    (folder / "go").touch()
+    version = driver.result(folder)
     ran = Counter(path.name.split("-")[1] for path in begun.iterdir())
     assert max(ran.values()) > 1, "no task was run again"
-    table = pq.read_table(tmp_path / "matches")
-    assert set(table["rules_version"].to_pylist()) == {result(tmp_path)}
+    table = pq.read_table(folder / "matches")
+    assert set(table["rules_version"].to_pylist()) == {version}
     kinds = [{"age": age, "city": city} for age in range(97) for city in range(7)]
     by_kind = {}
-    for place, rule in expected(dict(rules), kinds):
+    for place, rule in expected(dict(RANGES), kinds):
         by_kind.setdefault(divmod(place, 7), []).append(rule)
     right = {(k, r) for k in range(48_000) for r in by_kind.get((k % 97, k % 7), ())}
     columns = (table[name].to_pylist() for name in ("key", "rule_id"))

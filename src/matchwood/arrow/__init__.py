@@ -1,1 +1,5 @@
-"""Between Python values and Arrow's: nothing is guessed on the way, and nothing changes."""
+"""Between Python values and Arrow arrays, without guesses and without changes of values.
+
+making    Python values to Arrow arrays of one type
+reading   Arrow arrays to arrays of plain types, and to Python values
+"""

@@ -1,8 +1,8 @@
-"""Python values to Arrow arrays, of one kind at every place: a guess is never made.
+"""Python values to Arrow arrays of one type, without guesses.
 
-Arrow's own inference makes 1 of True beside 0.5, midnight of noon beside a date, and drops the
-nanoseconds of a timestamp. Here values of several kinds are a `Mixed`, and who asked goes value by
-value.
+Arrow's own inference turns True beside 0.5 into 1, noon beside a date into midnight, and drops the
+nanoseconds of a timestamp. Here values of several types are a `Mixed` error, and the caller handles
+them one by one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ import pyarrow as pa
 
 from matchwood.language.values import Time
 
+# The largest integer up to which a float holds every integer exactly.
 _EXACT_FLOAT = 2**53
+
+# Python types with one Arrow type.
 _FIXED = {
     str: pa.string(),
     bool: pa.bool_(),
@@ -29,32 +32,37 @@ _FIXED = {
     bytes: pa.binary(),
 }
 _LISTS = (list, tuple, np.ndarray)
+
+# Types that `plain_array` takes.
 PLAIN = frozenset((*_FIXED, datetime, Decimal, *_LISTS))
-_NULLS = ("NAType", "NaTType")  # of pandas
-_TICKS = ("s", "ms", "us", "ns")  # the units that Arrow has
+
+# Types of missing values in pandas.
+_NULLS = ("NAType", "NaTType")
+
+# Units of time that Arrow has.
+_TICKS = ("s", "ms", "us", "ns")
 
 
 class Mixed(TypeError):
-    """No Arrow array says of each of some values what the value itself says."""
+    """No Arrow array holds all of these values without changing them."""
 
 
 def plain_array(values: Sequence[object]) -> Any | None:
-    """An Arrow array that rules see as they see the values; None where there is none.
+    """An Arrow array for which rules give the same results as for the values; None if none does.
 
-    Integers among floats are taken as floats where those hold them exactly: rules see no
-    difference.
+    Integers among floats become floats if floats hold them exactly: rules see no difference.
     """
     try:
-        made = _array(values, PLAIN, joined=True)
+        array = _array(values, PLAIN, joined=True)
     except Mixed:
         return None
-    return made if isinstance(made, pa.Array) else None
+    return array if isinstance(array, pa.Array) else None
 
 
 def array_of(values: Sequence[object], joined: bool = False) -> Any:
-    """An Arrow array of values of one kind; `Mixed` where they are of several, or Arrow has none.
+    """An Arrow array of values of one type; `Mixed` if there are several, or Arrow has none.
 
-    `joined`: integers and floats may stand beside each other, as far as floats hold them.
+    With `joined`, integers and floats may be mixed if floats hold the integers exactly.
     """
     return _array(values, None, joined)
 
@@ -79,13 +87,13 @@ def _array(values: Sequence[object], allowed: frozenset[type] | None, joined: bo
     try:
         return _of_kind(values, kind)
     except (pa.ArrowException, OverflowError, UnicodeError, TypeError, ValueError) as error:
-        raise Mixed(f"its values are no Arrow column: {error}") from error
+        raise Mixed(f"its values do not fit an Arrow column: {error}") from error
 
 
 def _without_floats(
     values: Sequence[object], kinds: set[type], joined: bool
 ) -> tuple[Sequence[object], set[type]]:
-    """NaN beside values of another kind is null; integers may become floats."""
+    """The values with NaN beside another type as null, or with integers as floats."""
     if joined and int in kinds:
         whole = (value for value in values if type(value) is int)
         if all(-_EXACT_FLOAT <= value <= _EXACT_FLOAT for value in whole):
@@ -100,7 +108,7 @@ def _named(kinds: set[type]) -> str:
 
 
 def _of_kind(values: Sequence[object], kind: type) -> Any:
-    """Values of exactly one type, and None."""
+    """An array of values of exactly one type, and None."""
     fixed = _FIXED.get(kind)
     if fixed is not None:
         return pa.array(values, fixed)
@@ -130,7 +138,7 @@ def _moments(values: Sequence[object]) -> Any:
 
 
 def _scalars(values: Sequence[object], kind: type) -> Any:
-    """NumPy's scalars of one type, whose times may be of several units."""
+    """An array of NumPy scalars of one type; times may be of several units."""
     if not issubclass(kind, np.datetime64 | np.timedelta64):
         plain = [None if value is None else value.item() for value in values]  # type: ignore[attr-defined]
         if any(isinstance(value, np.generic) for value in plain):
@@ -141,8 +149,8 @@ def _scalars(values: Sequence[object], kind: type) -> Any:
     if len(units) > 1 or not units <= {*_TICKS, "D", "h", "m"}:
         raise Mixed(f"its times are of the units {', '.join(sorted(units))}")
     [unit] = units
-    held = np.array([kind("NaT") if value is None else value for value in values])
-    return pa.array(held if unit in _TICKS else held.astype(f"{letter}8[s]"))
+    times = np.array([kind("NaT") if value is None else value for value in values])
+    return pa.array(times if unit in _TICKS else times.astype(f"{letter}8[s]"))
 
 
 def _of_pandas(values: Sequence[object]) -> Any:
@@ -169,7 +177,7 @@ def _lists(values: Sequence[object], allowed: frozenset[type] | None, joined: bo
 
 
 def items_of(value: Any) -> Sequence[object]:
-    """The values of a list, as Python has them."""
+    """The values of a list or a NumPy array, as Python values."""
     if not isinstance(value, np.ndarray):
         items: Sequence[object] = value
         return items
@@ -181,7 +189,7 @@ def items_of(value: Any) -> Sequence[object]:
 def _objects(values: Sequence[Any]) -> Any:
     names = dict.fromkeys(chain.from_iterable(value for value in values if value is not None))
     if not all(isinstance(name, str) for name in names):
-        raise Mixed("its objects have names that are no strings")
+        raise Mixed("its objects have names that are not strings")
     columns = [
         _array([None if value is None else value.get(name) for value in values], None, False)
         for name in names
@@ -193,15 +201,15 @@ def _objects(values: Sequence[Any]) -> Any:
 
 
 def by_types(values: Sequence[Sequence[object]]) -> list[list[int]]:
-    """The places of rows whose values are of the same types, together."""
+    """The indexes of rows, in groups of rows whose values have the same types."""
     groups: dict[tuple[type, ...], list[int]] = {}
-    for place, some in enumerate(values):
-        groups.setdefault(tuple(map(type, some)), []).append(place)
+    for index, row in enumerate(values):
+        groups.setdefault(tuple(map(type, row)), []).append(index)
     return list(groups.values())
 
 
 def column_or(values: Sequence[object], otherwise: Callable[[str], Exception]) -> Any:
-    """An array of values of one kind; else the error that `otherwise` makes of the reason."""
+    """An array of values of one type; else raise the error that `otherwise` makes of the reason."""
     try:
         return array_of(values, joined=True)
     except Mixed as error:

@@ -1,7 +1,7 @@
 """Arrow arrays to arrays of plain types, and to Python values.
 
-A type that only encodes another one (dictionaries, runs, views of lists, extensions) becomes that
-one, chunk by chunk and at every depth: Arrow's own kernels lose values of some of them.
+A type that only encodes another one (dictionaries, runs, list views, extensions) becomes the other
+one, chunk by chunk and at every depth, because Arrow's own kernels lose values of some of them.
 """
 
 from __future__ import annotations
@@ -13,15 +13,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from matchwood.kernels.array_types import Int64Array
 from matchwood.language.errors import EventError
 
-Longs = NDArray[np.int64]
+# Milliseconds of a day.
 _DAY_MS = 86_400_000
+
+# The range of days that a date32 holds.
 _DAYS = np.iinfo(np.int32)
 
 
 def is_list(kind: pa.DataType) -> bool:
-    """Whether an array of the type holds lists one after the other."""
+    """Whether the values of an array of this type are lists, one after the other."""
     return bool(
         pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
     )
@@ -32,14 +35,14 @@ def _is_any_list(kind: pa.DataType) -> bool:
 
 
 def only_rows_tell(kind: pa.DataType) -> bool:
-    """Whether a type holds what no columns of attributes can: maps, unions, lists of objects.
+    """Whether values of a type can only be read row by row: maps, unions, lists of objects.
 
-    To be asked before anything is done with an array: Arrow's kernels may end the process.
+    Ask this before anything else is done with an array: Arrow's kernels may crash the process.
     """
     kind = _meant(kind)
     types = pa.types
     if types.is_struct(kind):
-        return any(only_rows_tell(kind.field(place).type) for place in range(kind.num_fields))
+        return any(only_rows_tell(kind.field(index).type) for index in range(kind.num_fields))
     if _is_any_list(kind):
         return bool(types.is_nested(_meant(kind.value_type)))
     return bool(types.is_map(kind) or types.is_union(kind))
@@ -57,31 +60,32 @@ def _meant(kind: pa.DataType) -> pa.DataType:
 
 
 def is_text(kind: pa.DataType) -> bool:
+    """Whether a type is one of Arrow's string types."""
     types = pa.types
     return bool(types.is_string(kind) or types.is_large_string(kind) or _is(kind, "string_view"))
 
 
 def _is(kind: pa.DataType, name: str) -> bool:
-    """Whether a type is one that older versions of pyarrow do not have."""
+    """Whether a type is one with this name, which older versions of pyarrow may not have."""
     known = getattr(pa.types, f"is_{name}", None)
     return known is not None and bool(known(kind))
 
 
 def one_array(column: Any) -> Any:
-    """A column as one array: of no chunks, an empty one."""
+    """A column as one array; an empty array if it has no chunks."""
     if not isinstance(column, pa.ChunkedArray):
         return column
-    found = column.combine_chunks()
-    if isinstance(found, pa.ChunkedArray):  # of no chunks, or too large for one array
-        found = pa.concat_arrays(found.chunks) if found.chunks else pa.array([], found.type)
-    return found
+    array = column.combine_chunks()
+    if isinstance(array, pa.ChunkedArray):  # without chunks, or too large for one array
+        array = pa.concat_arrays(array.chunks) if array.chunks else pa.array([], array.type)
+    return array
 
 
 # Plain types
 
 
 def decoded(column: Any) -> Any:
-    """The same values in one array, of a plain type."""
+    """The values of a column in one array of a plain type."""
     encodes = _encodes(column.type)
     if not encodes and not isinstance(column, pa.ChunkedArray):
         return column
@@ -90,7 +94,7 @@ def decoded(column: Any) -> Any:
         return (
             _joined([_decode(chunk) for chunk in chunks], column) if encodes else one_array(column)
         )
-    except pa.ArrowInvalid:  # dictionaries of strings with nulls, which Arrow does not join
+    except pa.ArrowInvalid:  # dictionaries of strings with nulls, which Arrow cannot concatenate
         return _joined([_decode(chunk, True) for chunk in chunks], column)
 
 
@@ -101,7 +105,7 @@ def _joined(chunks: list[Any], column: Any) -> Any:
 
 
 def takeable(column: Any) -> Any:
-    """A column as one array of which rows can be taken."""
+    """A column as one array that supports `take`."""
     kind = column.type
     if _is_view(kind) or pa.types.is_run_end_encoded(kind) or pa.types.is_dictionary(kind):
         array = decoded(column)
@@ -114,9 +118,9 @@ def _is_view(kind: pa.DataType) -> bool:
 
 
 def _encodes(kind: pa.DataType, texts: bool = False) -> bool:
-    """Whether a type encodes another one, at any depth; views do where they are inside others.
+    """Whether a type encodes another one, at any depth; views count if they are inside others.
 
-    A dictionary of strings is as good as strings, unless `texts` says otherwise.
+    A dictionary of strings counts only with `texts`.
     """
     types = pa.types
     if types.is_dictionary(kind):
@@ -132,10 +136,10 @@ def _encodes(kind: pa.DataType, texts: bool = False) -> bool:
         return True
     inner = []
     if types.is_struct(kind):
-        inner = [kind.field(place).type for place in range(kind.num_fields)]
+        inner = [kind.field(index).type for index in range(kind.num_fields)]
     elif is_list(kind):
         inner = [kind.value_type]
-    return any(_encodes(one, texts) or _is_view(one) for one in inner)
+    return any(_encodes(child, texts) or _is_view(child) for child in inner)
 
 
 def _decode(array: Any, texts: bool = False) -> Any:
@@ -155,26 +159,26 @@ def _decode(array: Any, texts: bool = False) -> Any:
     if types.is_date64(kind):
         return _days(array)
     if types.is_struct(kind):
-        fields = [kind.field(place).name for place in range(kind.num_fields)]
-        children = [_decode(array.field(place), texts) for place in range(kind.num_fields)]
+        fields = [kind.field(index).name for index in range(kind.num_fields)]
+        children = [_decode(array.field(index), texts) for index in range(kind.num_fields)]
         return pa.StructArray.from_arrays(children, fields, mask=pc.is_null(array))
     return _decode_lists(array, texts)
 
 
 def _stored(array: Any) -> Any:
-    """The values of an extension, whose type says no more than theirs but for booleans in bytes."""
-    held = array.storage
-    return held.cast(pa.bool_()) if array.type.extension_name == "arrow.bool8" else held
+    """The values that an extension array stores; booleans that are stored as bytes are cast."""
+    storage = array.storage
+    return storage.cast(pa.bool_()) if array.type.extension_name == "arrow.bool8" else storage
 
 
 def _runs(array: Any) -> NDArray[np.intp]:
-    """Which run each row belongs to."""
+    """The index of the run that each row belongs to."""
     rows = np.arange(array.offset, array.offset + len(array))
     return np.searchsorted(array.run_ends.to_numpy(), rows, "right")
 
 
 def _days(array: Any) -> Any:
-    """The dates of milliseconds: whatever they have beyond a midnight is none of a date's."""
+    """Dates in milliseconds as dates in days, without the time of day."""
     ticks = array.cast(pa.int64())
     ticks = (ticks.fill_null(0) if ticks.null_count else ticks).to_numpy(zero_copy_only=False)
     days = np.clip(ticks // _DAY_MS, _DAYS.min, _DAYS.max).astype(np.int32)
@@ -186,21 +190,21 @@ def _decode_lists(array: Any, texts: bool) -> Any:
         bounds, values = list_parts(array)
         inner = _decode(values, texts)
     else:
-        bounds, places = _view_parts(array)
-        inner = _decode(array.values, texts).take(pa.array(places))
+        bounds, indexes = _view_parts(array)
+        inner = _decode(array.values, texts).take(pa.array(indexes))
     return pa.LargeListArray.from_arrays(pa.array(bounds), inner, mask=pc.is_null(array))
 
 
-def _view_parts(array: Any) -> tuple[Longs, Longs]:
-    """(bounds, places in its values) of an array of views of lists."""
+def _view_parts(array: Any) -> tuple[Int64Array, Int64Array]:
+    """(bounds, indexes into its values) of an array of list views."""
     sizes = np.where(np.asarray(array.is_valid()), np.asarray(array.sizes), 0).astype(np.int64)
     bounds = np.r_[0, np.cumsum(sizes)]
     first = np.asarray(array.offsets)[: len(array)].astype(np.int64)
     return bounds, np.arange(bounds[-1]) + np.repeat(first - bounds[:-1], sizes)
 
 
-def list_parts(array: Any) -> tuple[Longs, Any]:
-    """(bounds, values) of an array of lists: the values of a null may be there."""
+def list_parts(array: Any) -> tuple[Int64Array, Any]:
+    """(bounds, values) of an array of lists; a null may have values too."""
     kind = array.type
     if pa.types.is_fixed_size_list(kind):
         size = kind.list_size
@@ -225,18 +229,18 @@ def rows_of(table: Any) -> list[dict[str, Any]]:
 
 
 def check_names(names: list[str]) -> None:
-    """An EventError where two columns have one name: no row could tell them apart."""
+    """Raise an EventError if two columns have the same name, which a row cannot tell apart."""
     if len(set(names)) < len(names):
-        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        twice = next(name for index, name in enumerate(names) if name in names[:index])
         raise EventError("two columns have this name: rename one, or leave it out", twice)
 
 
 def values_of(column: Any) -> list[Any]:
-    """The values of a column as Python has them.
+    """The values of a column as Python values.
 
-    A time beyond Python's is a NumPy datetime. Of a repeated key of a map the last counts. A
-    string that is not valid UTF-8 becomes one that is not valid Unicode, which is refused when a
-    rule asks for it.
+    A time outside Python's range is a NumPy datetime. If a key of a map is repeated, the last one
+    counts. A string that is not valid UTF-8 becomes a string that is not valid Unicode, which is
+    refused when a rule needs it.
     """
     if isinstance(column, pa.ChunkedArray):
         return [value for chunk in column.chunks for value in values_of(chunk)]
@@ -248,12 +252,12 @@ def values_of(column: Any) -> list[Any]:
     if types.is_map(kind):
         return _maps(column)
     if is_list(kind):
-        bounds, held = list_parts(column)
-        return _cut(column, bounds, values_of(held))
+        bounds, elements = list_parts(column)
+        return _cut(column, bounds, values_of(elements))
     if _is_any_list(kind):
-        bounds, places = _view_parts(column)
+        bounds, indexes = _view_parts(column)
         values = values_of(column.values)
-        return _cut(column, bounds, [values[place] for place in places.tolist()])
+        return _cut(column, bounds, [values[index] for index in indexes.tolist()])
     if types.is_union(kind):
         return _unions(column)
     if types.is_dictionary(kind):
@@ -264,7 +268,7 @@ def values_of(column: Any) -> list[Any]:
         values = values_of(
             column.values.slice(first, int(runs[-1]) + 1 - first if len(runs) else 0)
         )
-        return [values[place - first] for place in runs.tolist()]
+        return [values[run - first] for run in runs.tolist()]
     if is_text(kind):
         return _texts(column)
     if types.is_temporal(kind) or types.is_interval(kind):
@@ -273,35 +277,35 @@ def values_of(column: Any) -> list[Any]:
 
 
 def _from_dictionary(array: Any) -> list[Any]:
-    """The values of a dictionary; where it is larger than the array, only of what that uses."""
-    places = array.indices.cast(pa.int64()).fill_null(-1).to_numpy()
+    """The values of a dictionary array; of a large dictionary, only those that are used."""
+    indexes = array.indices.cast(pa.int64()).fill_null(-1).to_numpy()
     dictionary = array.dictionary
     kind = dictionary.type
     takes = not pa.types.is_nested(kind) and not _is_view(kind) and _meant(kind) == kind
     if takes and len(dictionary) > len(array):
-        used, places = np.unique(places, return_inverse=True)
+        used, indexes = np.unique(indexes, return_inverse=True)
         missing = int(len(used) > 0 and used[0] < 0)
         values = [*[None] * missing, *values_of(dictionary.take(pa.array(used[missing:])))]
     else:
         values = [*values_of(dictionary), None]
-    return [values[place] for place in places.tolist()]
+    return [values[index] for index in indexes.tolist()]
 
 
 def _cut(array: Any, bounds: Any, values: list[Any]) -> list[Any]:
     valid = array.is_valid().to_pylist()
     ends = bounds.tolist()
     cuts = zip(valid, ends[:-1], ends[1:], strict=True)
-    return [values[low:high] if there else None for there, low, high in cuts]
+    return [values[low:high] if is_valid else None for is_valid, low, high in cuts]
 
 
 def _objects(array: Any) -> list[Any]:
-    names = [array.type.field(place).name for place in range(array.type.num_fields)]
+    names = [array.type.field(index).name for index in range(array.type.num_fields)]
     check_names(names)
     if not names:
-        return [{} if there else None for there in array.is_valid().to_pylist()]
-    children = [values_of(array.field(place)) for place in range(len(names))]
+        return [{} if is_valid else None for is_valid in array.is_valid().to_pylist()]
+    children = [values_of(array.field(index)) for index in range(len(names))]
     rows = zip(array.is_valid().to_pylist(), *children, strict=True)
-    return [dict(zip(names, row, strict=True)) if there else None for there, *row in rows]
+    return [dict(zip(names, row, strict=True)) if is_valid else None for is_valid, *row in rows]
 
 
 def _maps(array: Any) -> list[Any]:
@@ -310,44 +314,50 @@ def _maps(array: Any) -> list[Any]:
     items = values_of(array.items.slice(first, len(keys)))
     pairs = list(zip(values_of(keys), items, strict=True))
     try:
-        return [None if some is None else dict(some) for some in _cut(array, bounds, pairs)]
+        return [
+            None if entries is None else dict(entries) for entries in _cut(array, bounds, pairs)
+        ]
     except TypeError:
         raise EventError("the keys of a map are strings, found objects or lists") from None
 
 
 def _unions(array: Any) -> list[Any]:
-    children = [values_of(array.field(place)) for place in range(array.type.num_fields)]
-    place_of = {code: place for place, code in enumerate(array.type.type_codes)}
-    _, held, *offsets = array.buffers()[: 3 if array.type.mode == "dense" else 2]
-    codes = _buffer(held, np.int8, array)  # pyarrow's own do not know of slices
+    children = [values_of(array.field(index)) for index in range(array.type.num_fields)]
+    child_of = {code: index for index, code in enumerate(array.type.type_codes)}
+    _, type_codes, *offsets = array.buffers()[: 3 if array.type.mode == "dense" else 2]
+    codes = _buffer(type_codes, np.int8, array)  # those of pyarrow ignore that an array is a slice
     rows = _buffer(offsets[0], np.int32, array) if offsets else range(len(array))
-    return [children[place_of[code]][row] for code, row in zip(codes, rows, strict=True)]
+    return [children[child_of[code]][row] for code, row in zip(codes, rows, strict=True)]
 
 
-def _buffer(held: Any, kind: Any, array: Any) -> list[int]:
+def _buffer(buffer: Any, kind: Any, array: Any) -> list[int]:
     count = array.offset + len(array)
-    numbers = np.frombuffer(held, kind, count)[array.offset :] if len(array) else np.empty(0, kind)
-    found: list[int] = numbers.tolist()
-    return found
+    numbers = (
+        np.frombuffer(buffer, kind, count)[array.offset :] if len(array) else np.empty(0, kind)
+    )
+    values: list[int] = numbers.tolist()
+    return values
 
 
 def _texts(array: Any) -> list[Any]:
     try:
         return list(array.to_pylist())
     except UnicodeDecodeError:
-        held = array.cast(pa.large_binary()).to_pylist()
-        return [None if some is None else some.decode("utf-8", "surrogateescape") for some in held]
+        values = array.cast(pa.large_binary()).to_pylist()
+        return [
+            None if value is None else value.decode("utf-8", "surrogateescape") for value in values
+        ]
 
 
 def _times(array: Any) -> list[Any]:
-    """Times and durations; an interval is bytes, as it is of no family."""
+    """Times and durations; an interval becomes bytes, which are of no family."""
     if pa.types.is_date64(array.type):
         array = _days(array)
     if pa.types.is_interval(array.type):
         return [None if value is None else str(value).encode() for value in array.to_pylist()]
     try:
         return list(array.to_pylist())
-    except Exception:  # beyond Python's range, finer than its steps, or of a zone it has not
+    except Exception:  # outside Python's range, too fine, or in an unknown zone
         return _of_numpy(array)
 
 

@@ -1,36 +1,34 @@
-"""Cases: examples beside rules, an event with the ids that must match it and those that must not.
+"""Cases: tests of rules, each an event with the ids that must match it and those that must not.
 
-A line of a file of cases is `{"event": {…}, "match": ["vip"], "not": ["teens"], "name": "…"}`;
-`match`, `not` and `name` may be left out, one of the first two not.
+A line of a file of cases is `{"event": {…}, "match": ["vip"], "not": ["teens"], "name": "…"}`.
+`name` is optional, and so are `match` and `not`, but one of these two must be there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from matchwood.check.findings import Finding, of_bad_row, of_error
+from matchwood.check.findings import CountProgress, Finding, of_bad_row, of_error
+from matchwood.language import parse
 from matchwood.language.errors import EventError, RuleError
 from matchwood.language.events import Event
-from matchwood.language.explanation import WORDS, Explanation, explain
-from matchwood.language.text import parse
+from matchwood.language.explanation import TRUTH_WORDS, Explanation, explain
 from matchwood.language.tree import Node
 from matchwood.schema import Schema
 from matchwood.schema.errors import nearest
 from matchwood.tables import BadRow, read_rules
-from matchwood.tables.files import json_lines
-from matchwood.tables.rules import RuleId
-
-Progress = Callable[[int], None]  # told how many cases have been tried
+from matchwood.tables.formats import json_lines
+from matchwood.tables.rule_table import RuleId
 
 _FIELDS = ("event", "match", "not", "name")
 
 
 @dataclass(frozen=True)
-class Failure:
-    """A case that came out otherwise, or could not be tried."""
+class CaseFailure:
+    """A case that failed, or could not be tried."""
 
     file: str
     line: int
@@ -58,11 +56,11 @@ class Failure:
 
 @dataclass
 class CaseReport:
-    """How cases came out; `bad_rules` are the rules that could not be read."""
+    """The results of cases; `bad_rules` are the rules that could not be read."""
 
     cases: int = 0
     failed: int = 0
-    failures: list[Failure] = field(default_factory=list)
+    failures: list[CaseFailure] = field(default_factory=list)
     bad_rules: list[Finding] = field(default_factory=list)
 
     @property
@@ -77,7 +75,7 @@ class CaseReport:
         return counted
 
     def to_json(self) -> dict[str, object]:
-        """For machines: the counts, and every failure."""
+        """The counts and every failure, for programs."""
         return {
             "cases": self.cases,
             "failed": self.failed,
@@ -90,10 +88,10 @@ def run_cases(
     rules: str | Path,
     cases: str | Path,
     schema: Schema | None = None,
-    progress: Progress = lambda cases: None,
+    progress: CountProgress = lambda cases: None,
     operators: Mapping[str, Any] | None = None,
 ) -> CaseReport:
-    """Try every case of a file on the rules of another, which may call `operators`.
+    """Try every case of a file on the rules of another file, which may call `operators`.
 
     >>> from pathlib import Path
     >>> _ = Path("rules.csv").write_text("id,rule\\nadults,age >= 18\\n")
@@ -119,7 +117,7 @@ def run_cases(
     for line in json_lines(cases):
         report.cases += 1
         if isinstance(line, BadRow):
-            failures = [Failure(line.file, line.line, None, line.reason)]
+            failures = [CaseFailure(line.file, line.line, None, line.reason)]
         else:
             failures = list(_try(str(cases), *line, trees, schema, operators))
         report.failed += bool(failures)
@@ -135,17 +133,17 @@ def _try(
     trees: dict[RuleId, Node],
     schema: Schema | None,
     operators: Mapping[str, Any] | None,
-) -> Iterator[Failure]:
+) -> Iterator[CaseFailure]:
     wrong = _wrong_form(form)
     if wrong:
-        yield Failure(file, line, None, wrong)
+        yield CaseFailure(file, line, None, wrong)
         return
     assert isinstance(form, dict)
     name = form.get("name")
     try:
         event = Event(form["event"])
     except EventError as error:
-        yield Failure(file, line, name, f"the event cannot be read: {error}")
+        yield CaseFailure(file, line, name, f"the event cannot be read: {error}")
         return
     for wanted, ids in ((True, form.get("match", [])), (False, form.get("not", []))):
         for identity in ids:
@@ -153,21 +151,21 @@ def _try(
             if tree is None:
                 near = nearest(str(identity), map(str, trees))
                 reason = f"no rule that can be read has the id {identity!r}{near}"
-                yield Failure(file, line, name, reason, identity)
+                yield CaseFailure(file, line, name, reason, identity)
                 continue
             try:
                 explanation = explain(tree, event, operators=operators, schema=schema)
             except (RuleError, EventError) as error:
-                yield Failure(file, line, name, f"rule {identity!r}: {error}", identity)
+                yield CaseFailure(file, line, name, f"rule {identity!r}: {error}", identity)
                 continue
             if (explanation.truth is True) is not wanted:
                 should = "should match" if wanted else "should not match"
-                reason = f"rule {identity!r} {should} and is {WORDS[explanation.truth]}"
-                yield Failure(file, line, name, reason, identity, explanation)
+                reason = f"rule {identity!r} {should} and is {TRUTH_WORDS[explanation.truth]}"
+                yield CaseFailure(file, line, name, reason, identity, explanation)
 
 
 def _wrong_form(form: object) -> str:
-    """What is wrong with a case as such, '' where nothing is."""
+    """What is wrong with the form of a case; '' if nothing is."""
     if not isinstance(form, dict):
         return f"a case is an object, found {type(form).__name__}"
     for key in form:

@@ -1,15 +1,21 @@
-"""Findings: what the checker says of a rule, with the place in its file."""
+"""Findings: what the checker says about a rule, with its line in the file."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from matchwood.language.errors import RuleError
 from matchwood.tables import BadRow, RuleRow
-from matchwood.tables.rules import RuleId
+from matchwood.tables.rule_table import RuleId
 
 ERROR, WARNING = "error", "warning"
-WARNINGS = (  # their kinds
+
+# Called with how many rules, or how many cases, have been read so far.
+CountProgress = Callable[[int], None]
+
+# Kinds of warnings.
+WARNINGS = (
     "never-true",
     "always-true",
     "equal",
@@ -22,16 +28,16 @@ WARNINGS = (  # their kinds
 
 @dataclass(frozen=True)
 class Finding:
-    """An error or a warning; `str` gives the lines that a person reads."""
+    """An error or a warning; `str` gives the lines for people."""
 
     level: str
-    kind: str  # the headings of docs/checking.md
+    kind: str  # one of the headings of docs/checking.md
     file: str
     line: int
     reason: str
     id: RuleId | None = None
-    rule_line: int | None = None  # within the rule, from 1
-    rule_column: int | None = None
+    rule_line: int | None = None  # the line within the rule, from 1
+    rule_column: int | None = None  # the column within the rule, from 1
     caret: str = ""
     other: RuleId | None = None  # the rule that this one is equal to
 
@@ -44,18 +50,19 @@ class Finding:
         return f"{self.file}:{self.line}: {self.level}: {rule}{at}{self.reason}{shown}"
 
     def to_json(self) -> dict[str, object]:
-        """For machines: every field that says something."""
+        """Every field that is set, for programs."""
         return {name: value for name, value in vars(self).items() if value not in (None, "")}
 
 
 def of_bad_row(row: BadRow) -> Finding:
+    """A finding about a row that cannot be read."""
     return Finding(ERROR, "unreadable", row.file, row.line, row.reason)
 
 
 def of_error(
     row: RuleRow, error: RuleError, kind: str = "malformed", level: str = ERROR
 ) -> Finding:
-    """A finding at the place of an error in the rule."""
+    """A finding at the position of an error in the rule."""
     path = f" (at {error.path})" if error.path else ""
     return Finding(
         level,
@@ -71,4 +78,5 @@ def of_error(
 
 
 def warn(row: RuleRow, kind: str, reason: str, other: RuleId | None = None) -> Finding:
+    """A warning about a rule as a whole."""
     return Finding(WARNING, kind, row.file, row.line, reason, row.id, other=other)

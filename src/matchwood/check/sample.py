@@ -1,5 +1,4 @@
-"""A sample of events: which attributes they have, of which families, and whether a rule is ever
-defined of them."""
+"""A sample of events: their attributes and families, and whether rules are ever defined."""
 
 from __future__ import annotations
 
@@ -13,10 +12,11 @@ from matchwood.language.tree import IsNull, Node, attributes_in, walk
 from matchwood.language.values import NULL, Family, Value
 from matchwood.schema import Schema
 from matchwood.schema.errors import nearest
-from matchwood.schema.rules import expected_families
+from matchwood.schema.rule_check import expected_families
 from matchwood.tables import BadRow, EventRow
 
-MAX_EVENTS = 1_000  # every rule may be evaluated on each
+# Events of a sample; every rule may be evaluated on each of them.
+MAX_EVENTS = 1_000
 
 
 @dataclass
@@ -24,7 +24,7 @@ class Sample:
     """The first events of a table, and what was seen in them."""
 
     events: list[Event] = field(default_factory=list)
-    families: dict[str, dict[str, int]] = field(default_factory=dict)  # attribute → seen how often
+    families: dict[str, dict[str, int]] = field(default_factory=dict)  # attribute → family → events
     always_null: set[str] = field(default_factory=set)
     bad: list[BadRow] = field(default_factory=list)
     capped: bool = False
@@ -63,7 +63,7 @@ class Sample:
     # What rules ask for
 
     def unknown(self, tree: Node) -> Iterator[tuple[str, str]]:
-        """The attributes of a rule that no event has, each with what to say of it."""
+        """The attributes of a rule that no event has, each with the reason for a warning."""
         for name in sorted(attributes_in(tree)):
             if name not in self.families:
                 if name not in self._near:
@@ -73,19 +73,19 @@ class Sample:
                 yield name, f"{name!r} is null in every event of the sample"
 
     def misfits(self, tree: Node) -> Iterator[tuple[str, Family, str]]:
-        """The attributes whose values are all of another family than the rule asks for."""
-        said: set[tuple[str, Family]] = set()
+        """The attributes whose values are all of another family than the rule needs."""
+        reported: set[tuple[str, Family]] = set()
         for node in walk(tree):
             for name, family in expected_families(node):
-                found = self.families.get(name)
-                if not found or (name, family) in said or self._holds(name, family):
+                families = self.families.get(name)
+                if not families or (name, family) in reported or self._holds(name, family):
                     continue
-                said.add((name, family))
-                held = " or ".join(f"a {other}" for other in sorted(found))
-                reads = family is Family.TIME and Family.STRING in found
+                reported.add((name, family))
+                sample_families = " or ".join(f"a {other}" for other in sorted(families))
+                reads = family is Family.TIME and Family.STRING in families
                 unread = " that does not read as one" if reads else ""
-                reason = f"{name!r} is asked for as a {family}, in the sample it is {held}{unread}"
-                yield name, family, reason
+                asked = f"{name!r} is asked for as a {family}"
+                yield name, family, f"{asked}, in the sample it is {sample_families}{unread}"
 
     def _holds(self, name: str, family: Family) -> bool:
         """Whether some value of the attribute, alone or in a list, is of the family."""
@@ -99,22 +99,22 @@ class Sample:
         return False
 
     def defined(self, name: str, family: Family) -> int:
-        """The events, a bit each, in which a predicate of the family is defined."""
+        """The events for which a predicate of the family is defined, one bit per event."""
         known = self._defined.get((name, family))
         if known is None:
             known = 0
-            for place, event in enumerate(self.events):
+            for index, event in enumerate(self.events):
                 if _is_defined(event, name, family):
-                    known |= 1 << place
+                    known |= 1 << index
             self._defined[name, family] = known
         return known
 
     def never_defined(self, tree: Node, schema: Schema | None) -> bool:
-        """Whether the rule came out undefined for every event of the sample.
+        """Whether the rule is undefined for every event of the sample.
 
-        False as well where it cannot be evaluated here: it calls an operator of the user's.
+        False too if the rule cannot be evaluated here, because it calls a registered operator.
         """
-        surely = (1 << len(self.events)) - 1  # where all predicates are defined
+        surely = (1 << len(self.events)) - 1  # events for which all predicates are defined
         for node in walk(tree):
             if node.operands or isinstance(node, IsNull):
                 continue
@@ -134,7 +134,7 @@ class Sample:
 
 
 def _families(event: Event, name: str) -> Iterator[str]:
-    """The families of the value, or of the values of a list; none for null."""
+    """The families of a value, or of the values of a list; none for null."""
     seen = event[name]
     for value in (seen,) if isinstance(seen, Value) else seen:
         if value.family is not None:

@@ -1,18 +1,37 @@
-"""The `matchwood` command. Each subcommand calls the library and shows what it gave.
+"""The `matchwood` program. Each command calls the library and shows the result.
 
-Exit codes: 0 fine, 1 findings, 2 misuse.
+Exit codes: 0 if all is well, 1 for findings, 2 for misuse, 3 if a run or the service fails.
+
+    commands/          one module per command
+    entry_point        `main`: runs a command, and turns errors into sentences
+    arguments          arguments and options that several commands take
+    rule_loading       rules, schemas and operators for a command
+    event_chunks       events in pieces that fit into memory
+    match_output       matches as JSON lines or Parquet
+    spark_session      PySpark for a command
+    service_client     a service for a command
+    progress           how far long work has come
+    standard_streams   standard streams that are closed, full or no longer read
 """
 
-# each adds its commands to `app`
-from matchwood.cli import (  # noqa: F401
-    benchmarking,
-    checking,
-    generating,
-    matching,
-    running,
-    serving,
-    subscribing,
+# Each module adds its command to `app`.
+from matchwood.cli.commands import (  # noqa: F401
+    bench,
+    build,
+    check,
+    explain,
+    generate,
+    key,
+    match,
+    publish,
+    run,
+    serve,
+    stats,
+    subscribe,
+    test,
+    warm_up,
+    watch,
 )
-from matchwood.cli.program import app, main
+from matchwood.cli.entry_point import app, main
 
 __all__ = ["app", "main"]

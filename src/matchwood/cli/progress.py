@@ -1,4 +1,4 @@
-"""How far long work has come."""
+"""The progress of long work."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from time import monotonic
 from typing import Any
 
 
-class Watch:
-    """How far long work has come, on standard error: a bar for a person, lines for a log."""
+class ProgressMeter:
+    """Shows progress on standard error: a bar on a terminal, lines in a log."""
 
-    FIRST, AGAIN = 1.0, 10.0  # seconds until the bar shows, and between lines
+    FIRST = 1.0  # seconds until the bar is shown on a terminal
+    AGAIN = 10.0  # seconds between lines in a log
 
-    def __init__(self, what: str, every: int = 256) -> None:
-        self.what = what
-        self.every = every  # look at the clock only then
+    def __init__(self, unit: str, every: int = 256) -> None:
+        self.unit = unit
+        self.every = every  # how many steps between two looks at the clock
         self.bar: Any = None
         self.person = sys.stderr.isatty()
         self.due = monotonic() + (self.FIRST if self.person else self.AGAIN)
 
-    def __enter__(self) -> Watch:
+    def __enter__(self) -> ProgressMeter:
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -27,26 +28,26 @@ class Watch:
             self.bar.stop()
 
     def seen(self, count: int) -> None:
-        """Told after each piece of work how many are done."""
+        """Report how many steps are done; call it after each one."""
         if count % self.every or monotonic() < self.due:
             return
         if not self.person:
-            print(f"{count:,} {self.what} so far", file=sys.stderr)
+            print(f"{count:,} {self.unit} so far", file=sys.stderr)
             self.due = monotonic() + self.AGAIN
             return
         if self.bar is None:
-            self.bar = _bar(self.what)
+            self.bar = _bar(self.unit)
         self.bar.update(self.bar.task_ids[0], completed=count)
         self.due = monotonic() + 0.1
 
 
-def _bar(what: str) -> Any:
+def _bar(unit: str) -> Any:
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    count = TextColumn("{task.completed:,.0f} " + what)
+    count = TextColumn("{task.completed:,.0f} " + unit)
     console = Console(stderr=True)
     bar = Progress(SpinnerColumn(), count, TimeElapsedColumn(), console=console, transient=True)
-    bar.add_task(what, total=None)
+    bar.add_task(unit, total=None)
     bar.start()
     return bar

@@ -1,6 +1,17 @@
-"""A client of the service, with the names of the library: `Client`, and `AsyncClient`.
+"""Clients of the service: `Client`, and `AsyncClient` for asyncio.
 
-It needs httpx: pip install 'matchwood[client]'.
+They have the names of the library, and raise its errors. They need httpx:
+pip install 'matchwood[client]'.
+
+    Client.match(event) ── service_calls.match ──▶ ServiceCall ── httpx ──▶ service
+           ids ◀── service_calls.ids_of ◀── answer, or an exception of service_error
+
+synchronous    `Client`, its rules and its subscriptions
+asynchronous   the same, awaited
+service_calls  what each method sends, and how its answer is read; for both clients
+answer_types   the values that methods return
+event_stream   server-sent events, and how a stream that ended is resumed
+service_error  refusals of the service as exceptions
 """
 
 try:
@@ -8,21 +19,21 @@ try:
 except ImportError as error:  # pragma: no cover
     raise ImportError("matchwood.client needs httpx: pip install 'matchwood[client]'") from error
 
-from matchwood.client.answers import Accepted, Delivered, Rule, Ticket
-from matchwood.client.asynchronous import AsyncClient, AsyncRules, AsyncSubscription
-from matchwood.client.errors import ServiceError
-from matchwood.client.synchronous import Client, Rules, Subscription
+from matchwood.client.answer_types import Accepted, Delivered, Rule, Ticket
+from matchwood.client.asynchronous import AsyncClient, AsyncServiceRules, AsyncSubscription
+from matchwood.client.service_error import ServiceError
+from matchwood.client.synchronous import Client, ServiceRules, Subscription
 
 __all__ = [
     "Accepted",
     "AsyncClient",
-    "AsyncRules",
+    "AsyncServiceRules",
     "AsyncSubscription",
     "Client",
     "Delivered",
     "Rule",
-    "Rules",
     "ServiceError",
+    "ServiceRules",
     "Subscription",
     "Ticket",
 ]

@@ -8,33 +8,35 @@ from typing import Any, TypeVar
 
 import httpx
 
-from matchwood.client import calls
-from matchwood.client.answers import Accepted, Delivered, Rule, Ticket, rule_of
-from matchwood.client.calls import Call, Event
-from matchwood.client.errors import ServiceError, error_of
-from matchwood.client.streams import SILENCE, Messages, Progress
-from matchwood.language.text import parse
+from matchwood.client import service_calls
+from matchwood.client.answer_types import Accepted, Delivered, Rule, Ticket, rule_of
+from matchwood.client.event_stream import SILENCE, EventStreamParser, WatchProgress
+from matchwood.client.service_calls import ServiceCall
+from matchwood.client.service_error import ServiceError, error_of
+from matchwood.language import parse
+from matchwood.language.events import EventMapping
 from matchwood.language.tree import Node
 
 T = TypeVar("T")
-TIMEOUT = 30.0  # seconds
+# Seconds to wait for an answer, unless the options say otherwise.
+TIMEOUT = 30.0
 
 
 class Client:
-    """The service at an address; `key` is an API key, if the service has any.
+    """The service at a URL; `key` is an API key, if the service has keys.
 
-    The names are those of the library: `rules` is a mapping of ids to rules, `match` gives the ids
-    of those that are true of an event.
+    Names are those of the library: `rules` is a mapping of ids to rules, and `match` returns the
+    ids of those that are true of an event.
     """
 
     def __init__(
         self, url: str = "http://127.0.0.1:8600", key: str | None = None, **options: Any
     ) -> None:
-        """`options` are those of httpx.Client: timeouts, certificates, a transport."""
+        """`options` go to httpx.Client: timeouts, certificates, a transport."""
         options.setdefault("timeout", TIMEOUT)
         self._http = httpx.Client(base_url=url, **options)
         self._key = key
-        self.rules = Rules(self)
+        self.rules = ServiceRules(self)
 
     def __enter__(self) -> Client:
         return self
@@ -48,42 +50,43 @@ class Client:
     # Matching
 
     def match(
-        self, event: Event, *, tags: Iterable[str] | None = None, limit: int | None = None
+        self, event: EventMapping, *, tags: Iterable[str] | None = None, limit: int | None = None
     ) -> list[str]:
-        """The ids of the rules that are true of an event."""
-        return calls.ids_of(self.send(calls.match([event], tags, limit))[0])
+        """The ids of the rules that are true of an event, at most `limit` of highest priority."""
+        return service_calls.ids_of(self.send(service_calls.match([event], tags, limit))[0])
 
     def match_batch(
         self,
-        events: Iterable[Event],
+        events: Iterable[EventMapping],
         *,
         tags: Iterable[str] | None = None,
         limit: int | None = None,
     ) -> list[list[str]]:
-        """For each of many events the ids of the rules that are true of it."""
-        return [calls.ids_of(one) for one in self.send(calls.match(list(events), tags, limit))]
+        """For each event the ids of the rules that are true of it."""
+        results = self.send(service_calls.match(list(events), tags, limit))
+        return [service_calls.ids_of(result) for result in results]
 
-    def why_not(self, event: Event, n: int = 5) -> list[dict[str, Any]]:
-        """The n rules that came nearest to matching, with what each lacked."""
-        return list(self.send(calls.match([event], None, 0, why_not=n))[0]["near"])
+    def why_not(self, event: EventMapping, n: int = 5) -> list[dict[str, Any]]:
+        """The `n` rules that came nearest to matching, with what each lacked."""
+        return list(self.send(service_calls.match([event], None, 0, why_not=n))[0]["near"])
 
-    def explain(self, rule: object, event: Event) -> dict[str, Any]:
-        """True, false or undefined at each node of a rule; `text` is the same, drawn."""
-        return self.send(calls.explain(rule, event))
+    def explain(self, rule: object, event: EventMapping) -> dict[str, Any]:
+        """Whether each node of a rule is true, false or undefined; `text` shows it as a tree."""
+        return self.send(service_calls.explain(rule, event))
 
     def check(self, rule: object) -> dict[str, Any]:
-        """Whether a rule can be read, and where it cannot."""
-        return self.send(calls.check(rule))
+        """Whether a rule is valid, and if not, where its error is."""
+        return self.send(service_calls.check(rule))
 
     # Events
 
-    def publish(self, event: Event) -> Accepted:
-        """Publish an event; once this returns it is delivered to all that it matched."""
-        return self.send(calls.publish(event))
+    def publish(self, event: EventMapping) -> Accepted:
+        """Publish an event. It will be delivered to every subscription that it matched."""
+        return self.send(service_calls.publish(event))
 
-    def publish_batch(self, events: Iterable[Event]) -> list[Accepted]:
-        """Publish many events, all or none."""
-        return self.send(calls.publish_batch(events))
+    def publish_batch(self, events: Iterable[EventMapping]) -> list[Accepted]:
+        """Publish many events; either all are accepted, or none."""
+        return self.send(service_calls.publish_batch(events))
 
     # Subscriptions
 
@@ -95,42 +98,42 @@ class Client:
         validity: float | None = None,
         webhook: str | None = None,
     ) -> Subscription:
-        """Subscribe to events; `validity` is in seconds. Keep the `ticket` of what you get."""
-        form = self.send(calls.subscribe(rule, subscriber, validity, webhook))
+        """Subscribe to events for `validity` seconds. Keep the `ticket` of the result."""
+        form = self.send(service_calls.subscribe(rule, subscriber, validity, webhook))
         return Subscription(self, Ticket(form["id"], form["ticket"]), form)
 
     def subscription(self, name: str, ticket: str) -> Subscription:
-        """A subscription that was made before."""
+        """A subscription that was created before."""
         return Subscription(self, Ticket(name, ticket), None)
 
     def subscriptions(self, search: str = "") -> Iterator[dict[str, Any]]:
-        """All subscriptions, for administrators."""
+        """All subscriptions whose subscriber or rule contains `search`; for administrators."""
         after: str | None = ""
         while after is not None:
-            page = self.send(calls.list_subscriptions(after, 1_000, search))
+            page = self.send(service_calls.list_subscriptions(after, 1_000, search))
             yield from page["subscriptions"]
             after = page["next"]
 
     # The service itself
 
     def schema(self) -> dict[str, Any] | None:
-        """The schema of events, in its dict form; None where any event is taken."""
-        return self.send(calls.schema())
+        """The event schema in its dict form; None if any event is accepted."""
+        return self.send(service_calls.schema())
 
     def set_schema(self, form: Mapping[str, Any] | None) -> None:
-        """Set the schema, or do without one; for administrators."""
-        self.send(calls.set_schema(form))
+        """Set the schema, or with None remove it; for administrators."""
+        self.send(service_calls.set_schema(form))
 
     def extend_schema(self, form: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Add domains, attributes and types to the schema, and optional attributes to types."""
-        return self.send(calls.extend_schema(form))
+        """Add domains, attributes and types to the schema, and optional attributes to its types."""
+        return self.send(service_calls.extend_schema(form))
 
     def status(self) -> dict[str, Any]:
-        """How much there is."""
-        return self.send(calls.status())
+        """The numbers of rules, subscriptions, waiting events and more."""
+        return self.send(service_calls.status())
 
-    def send(self, call: Call[T], secret: str | None = None) -> T:
-        """Make a request; a refusal is raised as what it is."""
+    def send(self, call: ServiceCall[T], secret: str | None = None) -> T:
+        """Make a request. A refusal is raised as a RuleError, EventError or ServiceError."""
         sent = call.sent()
         response = self._http.request(
             call.method,
@@ -145,8 +148,8 @@ class Client:
         return call.read(response.json() if response.content else None)
 
     def authorisation(self, secret: str | None = None) -> dict[str, str]:
-        shown = secret or self._key
-        return {} if shown is None else {"Authorization": f"Bearer {shown}"}
+        bearer = secret or self._key
+        return {} if bearer is None else {"Authorization": f"Bearer {bearer}"}
 
     def stream(self, path: str, secret: str, headers: Mapping[str, str]) -> Any:
         allowed = streaming_time(self._http.timeout)
@@ -155,7 +158,7 @@ class Client:
 
 
 def allowed_time(usual: httpx.Timeout, more: float | None) -> httpx.Timeout:
-    """The time that an answer may take where the service is asked to wait."""
+    """The timeout of a request that asks the service to wait for `more` seconds."""
     if not more or usual.read is None:
         return usual
     return httpx.Timeout(
@@ -164,18 +167,18 @@ def allowed_time(usual: httpx.Timeout, more: float | None) -> httpx.Timeout:
 
 
 def streaming_time(usual: httpx.Timeout) -> httpx.Timeout:
-    """The time that a stream may be silent, rather than that an answer may take."""
+    """The timeout of a stream: how long it may be silent."""
     return httpx.Timeout(connect=usual.connect, read=SILENCE, write=usual.write, pool=usual.pool)
 
 
-class Rules(MutableMapping[str, Any]):
+class ServiceRules(MutableMapping[str, Any]):
     """The rules of the service: a mapping of ids to rules."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
 
     def __getitem__(self, rule_id: str) -> Node:
-        """The rule, as a tree; `str` of it is its text."""
+        """The rule as a tree; `str` of it is its text."""
         return parse(self.details(rule_id).rule)
 
     def __setitem__(self, rule_id: str, rule: object) -> None:
@@ -183,7 +186,7 @@ class Rules(MutableMapping[str, Any]):
 
     def __delitem__(self, rule_id: str) -> None:
         try:
-            self._client.send(calls.delete_rule(rule_id))
+            self._client.send(service_calls.delete_rule(rule_id))
         except ServiceError as error:
             raise (KeyError(rule_id) if error.status == 404 else error) from None
 
@@ -191,7 +194,7 @@ class Rules(MutableMapping[str, Any]):
         return (rule.id for rule in self.find())
 
     def __len__(self) -> int:
-        return int(self._client.send(calls.list_rules("", 1, ""))["count"])
+        return int(self._client.send(service_calls.list_rules("", 1, ""))["count"])
 
     def __contains__(self, rule_id: object) -> bool:
         try:
@@ -202,50 +205,51 @@ class Rules(MutableMapping[str, Any]):
     def add(
         self, rule_id: str, rule: object, *, tags: Iterable[str] = (), priority: float = 0
     ) -> None:
-        """Set a rule, with tags to select it by and a priority."""
-        self._client.send(calls.put_rule(rule_id, rule, tags, priority))
+        """Set a rule, with tags to select it by, and a priority."""
+        self._client.send(service_calls.put_rule(rule_id, rule, tags, priority))
 
     def remove(self, ids: Iterable[str]) -> int:
-        """Take many rules out, one after the other, and say how many were there.
+        """Remove rules, one request each. Returns how many existed.
 
-        For one there is `del`, which raises a KeyError where there is none.
+        To remove a single rule, use `del`, which raises a KeyError if there is none.
         """
-        there = 0
-        for rule_id in calls.several(ids):
+        removed = 0
+        for rule_id in service_calls.distinct_ids(ids):
             try:
                 del self[rule_id]
-                there += 1
+                removed += 1
             except KeyError:
                 pass
-        return there
+        return removed
 
     def details(self, rule_id: str) -> Rule:
         """A rule with its tags and priority."""
         try:
-            return self._client.send(calls.get_rule(rule_id))
+            return self._client.send(service_calls.get_rule(rule_id))
         except ServiceError as error:
             raise (KeyError(rule_id) if error.status == 404 else error) from None
 
     def find(self, search: str = "") -> Iterator[Rule]:
-        """The rules in whose id or text there is a text, in the order of ids."""
+        """The rules whose id or text contains `search`, in the order of ids."""
         after: str | None = ""
         while after is not None:
-            page = self._client.send(calls.list_rules(after, 1_000, search))
+            page = self._client.send(service_calls.list_rules(after, 1_000, search))
             yield from map(rule_of, page["rules"])
             after = page["next"]
 
     def replace(
         self, rules: Any, *, version: int | None = None, dry_run: bool = False
     ) -> dict[str, Any]:
-        """Put a whole set (a mapping, pairs or `Rule`s) in place of the present one, at once.
+        """Replace all rules in one step by a mapping, pairs or `Rule`s.
 
-        With `version`, only if the rules are still at that; with `dry_run`, nothing is changed.
+        With `version`, only if the rules still have that version; with `dry_run`, nothing is
+        changed, and the result says what would be.
         """
-        return self._client.send(calls.replace_rules(rules, version, dry_run))
+        return self._client.send(service_calls.replace_rules(rules, version, dry_run))
 
 
 class Subscription:
-    """A subscription, and the events that matched it."""
+    """A subscription, and the events that match it."""
 
     def __init__(self, client: Client, ticket: Ticket, form: dict[str, Any] | None) -> None:
         self._client = client
@@ -258,52 +262,54 @@ class Subscription:
 
     @property
     def form(self) -> dict[str, Any]:
-        """What the service told of it last: rule, subscriber, created, expires, delivery."""
+        """As the service last described it: rule, subscriber, created, expires, delivery."""
         return self._form if self._form is not None else self.read()
 
-    def _send(self, call: Call[T]) -> T:
+    def _send(self, call: ServiceCall[T]) -> T:
         return self._client.send(call, self.ticket)
 
     def read(self) -> dict[str, Any]:
-        """Ask the service for it again."""
-        self._form = self._send(calls.read_subscription(self.id))
+        """Fetch the subscription from the service."""
+        self._form = self._send(service_calls.read_subscription(self.id))
         return self._form
 
     def change(
         self, rule: object = None, *, subscriber: str | None = None, webhook: str | None = None
     ) -> None:
-        """Change its rule, the name of the subscriber or the webhook."""
-        self._form = self._send(calls.change_subscription(self.id, rule, subscriber, webhook))
+        """Change the rule, the name of the subscriber, or the webhook."""
+        self._form = self._send(
+            service_calls.change_subscription(self.id, rule, subscriber, webhook)
+        )
 
     def renew(self, validity: float | None = None) -> None:
-        """Let it live for so many seconds from now."""
-        self._form = self._send(calls.renew(self.id, validity))
+        """Extend the subscription: it expires `validity` seconds from now."""
+        self._form = self._send(service_calls.renew(self.id, validity))
 
     def cancel(self) -> None:
-        """End it."""
-        self._send(calls.cancel(self.id))
+        """Cancel the subscription."""
+        self._send(service_calls.cancel(self.id))
 
     def events(
         self, *, wait: float = 0, limit: int = 100, acknowledge: int | None = None
     ) -> list[Delivered]:
-        """The next events that are not acknowledged; `wait` seconds for the first, if need be."""
-        return self._send(calls.poll(self.id, wait, limit, acknowledge))
+        """The next events that are not acknowledged; waits up to `wait` seconds for the first."""
+        return self._send(service_calls.poll(self.id, wait, limit, acknowledge))
 
     def acknowledge(self, event: Delivered | int) -> None:
-        """All events up to this one have arrived, and are not delivered again."""
+        """Acknowledge all events up to this one; they are not delivered again."""
         number = event if isinstance(event, int) else event.id
-        self._send(calls.acknowledge(self.id, number))
+        self._send(service_calls.acknowledge(self.id, number))
 
     def watch(
         self, *, after: int | None = None, limit: int | None = None, acknowledge: bool = True
     ) -> Iterator[Delivered]:
-        """Events as they match, without an end; where the stream breaks off, it is resumed.
+        """Yield events as they match, without end; a stream that breaks off is resumed.
 
-        An event is acknowledged some time after the next one is asked for, so that one whose
-        handling fails comes again. `limit` ends after so many.
+        An event is acknowledged some time after the caller asks for the next one, so that an
+        event whose handling fails is delivered again. `limit` is the number of events to yield.
         """
-        progress = Progress(after, limit, acknowledge)
-        path = f"{calls.subscription_path(self.id)}/stream"
+        progress = WatchProgress(after, limit, acknowledge)
+        path = f"{service_calls.subscription_path(self.id)}/stream"
         try:
             while not progress.finished():
                 try:
@@ -313,7 +319,7 @@ class Subscription:
                             raise error_of(response)
                         for event in self._received(response, progress):
                             yield event
-                            progress.took(event)
+                            progress.handled(event)
                             if progress.finished():
                                 break
                     pause = 0.0 if progress.finished() else progress.wait()
@@ -327,8 +333,8 @@ class Subscription:
         finally:
             self._acknowledge(progress, at_once=True)
 
-    def _received(self, response: httpx.Response, progress: Progress) -> Iterator[Delivered]:
-        messages = Messages()
+    def _received(self, response: httpx.Response, progress: WatchProgress) -> Iterator[Delivered]:
+        messages = EventStreamParser()
         for part in response.iter_bytes():
             for message in messages.add(part):
                 self._acknowledge(progress)
@@ -336,10 +342,10 @@ class Subscription:
                 if event is not None:
                     yield event
 
-    def _acknowledge(self, progress: Progress, at_once: bool = False) -> None:
+    def _acknowledge(self, progress: WatchProgress, at_once: bool = False) -> None:
         number = progress.due(at_once)
         if number is not None:
             try:
                 self.acknowledge(number)
             except (ServiceError, httpx.TransportError):
-                pass  # it comes again, which whoever watches has to expect anyway
+                pass  # the event is delivered again, which callers have to expect anyway

@@ -1,12 +1,40 @@
-"""The rule language: text, JSON and Python forms of one tree, and `evaluate`, its meaning."""
+"""The rule language: text, JSON and Python forms of one tree, and what the tree means.
+
+    text    ── text/parser ──┐
+    JSON    ── json/form   ──┼── tree ──┬── evaluation   true, false or undefined of an event
+    Python  ── builder     ──┘          ├── explanation  why, node by node
+                                        └── text/printing, json/form
+
+    rule_forms    `parse`, for a rule in any of the three forms
+    tree/         what a rule is made of
+    text/         rule text to tree, and back
+    json/         the JSON form to tree, and back
+    builder       rules in Python: attr, var, call
+    evaluation    `evaluate`: the meaning of the language
+    joins         which calls and comparisons share variables
+    bindings      the values that calls bind to variables
+    explanation   `explain`: a rule with a truth at each node
+    events        an event as attributes with values
+    lists         what predicates see of a list
+    values        numbers, strings, booleans and times
+    strings       `like`, `ilike` and `rlike`
+    wildcards     where a piece of a `like` pattern is found
+    names         names and keywords
+    errors        RuleError and EventError
+
+The tree is the lowest layer: it imports neither the text nor the JSON form.
+"""
 
 from matchwood.language.builder import attr, call, var
 from matchwood.language.errors import EventError, RuleError
 from matchwood.language.evaluation import evaluate
 from matchwood.language.explanation import explain
-from matchwood.language.json_form import from_json, to_json
-from matchwood.language.text import parse
+from matchwood.language.json.form import from_json, to_json
+from matchwood.language.rule_forms import parse
+from matchwood.language.text.parser import parse_canonical
+from matchwood.language.text.printing import to_text
 from matchwood.language.tree import Node
+from matchwood.language.tree.nodes import TextForm, use_text_form
 
 __all__ = [
     "EventError",
@@ -21,3 +49,5 @@ __all__ = [
     "to_json",
     "var",
 ]
+
+use_text_form(TextForm(to_text, parse_canonical))

@@ -1,7 +1,7 @@
 """What calls bind: the rows of an answer, and the substitutions that satisfy a `Join`.
 
-An answer is None for undefined, or rows: one value for each argument that is a variable. A call
-without variables has a row of nothing where it is true, and no row where it is false.
+An answer is None if it is undefined, or else rows, with one value per argument that is a variable.
+A call without variables has one empty row if it is true, and no row if it is false.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from fractions import Fraction
 from itertools import islice
 from typing import Any
 
-from matchwood.language.arithmetic import Attribute, Side, Sum, Variable
 from matchwood.language.events import LISTS, Event
-from matchwood.language.nodes import And, Node, Not, Or, Xnor, Xor, fold
-from matchwood.language.predicates import Call, VariableComparison
+from matchwood.language.tree.arithmetic import Attribute, Side, Sum, Variable
+from matchwood.language.tree.nodes import And, Node, Not, Or, Xnor, Xor, fold
+from matchwood.language.tree.predicates import Call, VariableComparison
+from matchwood.language.tree.variables import Join, constrained, variables_of
 from matchwood.language.values import (
     NULL,
     OPAQUE,
@@ -27,49 +28,56 @@ from matchwood.language.values import (
     read,
     read_time,
 )
-from matchwood.language.variables import Join, constrained, variables_of
 
-MAX_ROWS = 10_000  # of an answer; more are taken for a mistake
-MAX_STEPS = 1_000_000  # rows that a join looks at before it gives up
+# Rows of one answer; an operator that gives more is mistaken.
+MAX_ROWS = 10_000
 
-Truth = bool | None  # None: undefined
+# Rows that a join looks at before it gives up and is undefined.
+MAX_JOIN_ROWS = 1_000_000
+
+# True, false, or None for undefined.
+Truth = bool | None
 Row = tuple[Any, ...]
 Answer = tuple[Row, ...] | None
+
+# What answers the calls of registered operators.
 Ask = Callable[[Call], Answer]
-Substitution = dict[str, tuple[Any, Value]]  # variable → as it was given, and as it compares
+
+# The value of each variable, as the operator gave it and as predicates compare it.
+Substitution = dict[str, tuple[Any, Value]]
 
 
 class AnswerError(ValueError):
-    """An operator answered with what is no answer."""
+    """An operator returned something that is not an answer."""
 
 
 def rows_of(result: Any, call: Call, binds: Sequence[str] = ()) -> Answer:
-    """The answer that a function gave: a bool, or rows as tuples, dicts or single values.
+    """The answer that a function returned: a bool, or rows as tuples, dicts or single values.
 
-    `binds` are the names under which dicts have the values, in the order of the variables.
+    `binds` are the keys of the values in dicts, in the order of the variables.
     """
     if result is None:
         return None
-    places = [a.name for a in call.arguments if isinstance(a, Variable)]
-    truth = plain(result)  # a NumPy bool is one
-    if truth is False or (truth is True and not places):
+    variables = [a.name for a in call.arguments if isinstance(a, Variable)]
+    truth = plain(result)  # a NumPy bool is a bool too
+    if truth is False or (truth is True and not variables):
         return ((),) if truth else ()
-    if isinstance(result, Mapping) and (result or places):
+    if isinstance(result, Mapping) and (result or variables):
         result = [result]
     if isinstance(result, str | bytes | Mapping) or not hasattr(result, "__iter__"):
-        raise AnswerError(f"{call.name} answered {_shown(result)}: {_expected(places)}")
-    if not places:
+        raise AnswerError(f"{call.name} answered {_shown(result)}: {_expected(variables)}")
+    if not variables:
         return _any_row(result, call)
-    rows = tuple(_row(row, call, len(places), binds) for row in islice(result, MAX_ROWS + 1))
+    rows = tuple(_row(row, call, len(variables), binds) for row in islice(result, MAX_ROWS + 1))
     if len(rows) > MAX_ROWS:
         raise AnswerError(f"{call.name} answered with over {MAX_ROWS:,} rows")
-    if len(set(places)) < len(places):
-        rows = tuple(row for row in rows if _agrees(row, places))
+    if len(set(variables)) < len(variables):
+        rows = tuple(row for row in rows if _agrees(row, variables))
     return rows
 
 
-def _expected(places: Sequence[str]) -> str:
-    if places:
+def _expected(variables: Sequence[str]) -> str:
+    if variables:
         return (
             "with variables it answers with rows, an iterable of tuples or dicts, "
             "or with False or None"
@@ -78,7 +86,7 @@ def _expected(places: Sequence[str]) -> str:
 
 
 def _any_row(rows: Any, call: Call) -> Answer:
-    """Whether there is a row, for a call that binds nothing; a list of truths is none."""
+    """Whether there is a row, for a call that binds nothing; a list of bools is not an answer."""
     for row in rows:
         if isinstance(plain(row), bool):
             raise AnswerError(f"{call.name} answered with a list of truths: {_expected(())}")
@@ -103,10 +111,10 @@ def _row(row: Any, call: Call, width: int, binds: Sequence[str]) -> Row:
     return tuple(row)
 
 
-def _agrees(row: Row, places: Sequence[str]) -> bool:
-    """Whether places of one variable have one value."""
+def _agrees(row: Row, variables: Sequence[str]) -> bool:
+    """Whether arguments that are the same variable have the same value."""
     first: dict[str, Value] = {}
-    for name, value in zip(places, map(comparable, row), strict=True):
+    for name, value in zip(variables, map(comparable, row), strict=True):
         if not same(first.setdefault(name, value), value):
             return False
     return True
@@ -121,7 +129,7 @@ def _shown(value: object) -> str:
 
 
 def comparable(value: object) -> Value:
-    """What comparisons see of a value that a call bound."""
+    """A value that a call bound, as comparisons see it."""
     if isinstance(value, (Mapping, *LISTS)):
         return OPAQUE
     if isinstance(value, str) and not is_text(value):
@@ -133,7 +141,7 @@ def comparable(value: object) -> Value:
 
 
 def same(left: Value, right: Value) -> bool:
-    """Whether two bindings of a variable agree: of one family, and equal."""
+    """Whether two values of a variable are of one family and equal."""
     return left.family is not None and left == right
 
 
@@ -141,7 +149,7 @@ def same(left: Value, right: Value) -> bool:
 
 
 def truth_of_join(join: Join, seen: Event, ask: Ask) -> Truth:
-    """False where a call has no row, else undefined where one is; else whether any fits."""
+    """False if a call has no rows, undefined if a call is, and else whether a substitution fits."""
     answers = [ask(call) for call in join.calls]
     if any(answer == () for answer in answers):
         return False
@@ -158,10 +166,10 @@ def truth_of_join(join: Join, seen: Event, ask: Ask) -> Truth:
 def substitutions(
     join: Join, answers: Sequence[tuple[Row, ...]], seen: Event
 ) -> Iterator[tuple[Truth, Substitution]]:
-    """The substitutions in which no constraint is false, each with true or undefined.
+    """The substitutions for which no constraint is false, each with true or undefined.
 
-    Rows are joined call by call, and a constraint is looked at as soon as its variables are
-    bound. One that looks at too many rows ends undefined.
+    Rows are joined call by call, and a constraint is evaluated as soon as its variables are
+    bound. A join that looks at too many rows ends with undefined.
     """
     names = [[a.name for a in call.arguments if isinstance(a, Variable)] for call in join.calls]
     ready = _when_ready(join)
@@ -173,10 +181,10 @@ def substitutions(
         if level == len(names):
             yield truth, bound
             continue
-        found = []
+        extended = []
         for row, values in zip(answers[level], compared[level], strict=True):
             steps += 1
-            if steps > MAX_STEPS:
+            if steps > MAX_JOIN_ROWS:
                 yield None, {}
                 return
             more = _with_row(bound, names[level], row, values)
@@ -184,24 +192,24 @@ def substitutions(
                 continue
             now = truth
             for constraint in ready[level]:
-                one = truth_of_constraint(constraint, more, seen)
-                if one is False:
+                holds_now = truth_of_constraint(constraint, more, seen)
+                if holds_now is False:
                     break
-                now = None if one is None else now
+                now = None if holds_now is None else now
             else:
-                found.append((level + 1, now, more))
-        todo.extend(reversed(found))
+                extended.append((level + 1, now, more))
+        todo.extend(reversed(extended))
 
 
 def _when_ready(join: Join) -> list[list[Node]]:
-    """The constraints by the call with which the last of their variables is bound."""
+    """For each call, the constraints whose last variable it binds."""
     ready: list[list[Node]] = [[] for _ in join.calls]
     bound: set[str] = set()
     left = list(join.constraints)
     for level, call in enumerate(join.calls):
         bound |= set(variables_of(call))
-        ready[level] = [one for one in left if constrained(one) <= bound]
-        left = [one for one in left if not constrained(one) <= bound]
+        ready[level] = [constraint for constraint in left if constrained(constraint) <= bound]
+        left = [constraint for constraint in left if not constrained(constraint) <= bound]
     return ready
 
 
@@ -209,10 +217,10 @@ def _with_row(
     bound: Substitution, names: Sequence[str], row: Row, values: Sequence[Value]
 ) -> Substitution | None:
     more = dict(bound)
-    for name, given, value in zip(names, row, values, strict=True):
+    for name, answered, value in zip(names, row, values, strict=True):
         known = more.get(name)
         if known is None:
-            more[name] = (given, value)
+            more[name] = (answered, value)
         elif not same(known[1], value):
             return None
     return more
@@ -222,7 +230,7 @@ def _with_row(
 
 
 def truth_of_constraint(constraint: Node, bound: Substitution, seen: Event) -> Truth:
-    """Three-valued, as everywhere."""
+    """The truth of a constraint under a substitution: true, false or undefined."""
 
     def truth(node: Node, operands: Sequence[Truth]) -> Truth:
         match node:
@@ -250,15 +258,15 @@ def _side(side: Side, bound: Substitution, seen: Event) -> Value:
     if isinstance(side, Variable):
         return bound[side.name][1]
     if isinstance(side, Attribute):
-        found = seen[side.name]
-        return found if isinstance(found, Value) else OPAQUE
+        value = seen[side.name]
+        return value if isinstance(value, Value) else OPAQUE
     if isinstance(side, Sum):
         return _sum(side, bound)
     return Value(family_of(side), side)
 
 
 def _sum(sum_: Sum, bound: Substitution) -> Value:
-    """Exact: sums are of fractions. Undefined where a variable is no number, or by zero."""
+    """A sum, exact; null if a variable is not a number, or for a division by zero."""
     stack: list[Fraction] = []
     for term in sum_.postfix:
         if isinstance(term, str):
@@ -282,7 +290,8 @@ _OPERATIONS: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
     "*": lambda left, right: left * right,
     "/": lambda left, right: left / right,
 }
-_LONGEST = 2_000  # digits, either way, of a number that is taken into a sum
+# The largest absolute exponent of a number in a sum; beyond it, exact sums would be too long.
+_LONGEST = 2_000
 
 
 def _fraction(value: Value) -> Fraction | None:
@@ -297,7 +306,7 @@ def _fraction(value: Value) -> Fraction | None:
 
 
 def _compare(left: Value, op: str, right: Value) -> Truth:
-    """Undefined where they are of two families; a string is read as a time beside a time."""
+    """A comparison, undefined for two families; beside a time, a string is read as a time."""
     if left.family is Family.STRING and right.family is Family.TIME:
         left = _as_time(left)
     elif left.family is Family.TIME and right.family is Family.STRING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from matchwood.language.arithmetic import Attribute, Side, Sum, Variable, join
 from matchwood.language.tree import (
     AttributeComparison,
     Between,
@@ -16,10 +15,12 @@ from matchwood.language.tree import (
     Node,
     VariableComparison,
 )
+from matchwood.language.tree.arithmetic import Attribute, Side, Sum, Variable, join
+from matchwood.language.values import literal
 
 
 def attr(name: str) -> Attr:
-    """An attribute to build predicates on.
+    """An attribute, to build predicates with.
 
     >>> rule = (attr("age") >= 18) & attr("tier").isin("gold", "platinum") & ~attr("blocked")
     >>> print(rule)
@@ -38,19 +39,23 @@ def var(name: str) -> Var:
 
 
 def call(name: str, *arguments: object) -> Call:
-    """A call of an operator; arguments are attributes, variables and literals."""
+    """A call of an operator with attributes, variables and literals as arguments.
+
+    >>> print(call("within_km", attr("place"), 41.9, 12.5, 10))
+    within_km(place, 41.9, 12.5, 10)
+    """
     return Call(name, [_side(argument) for argument in arguments])
 
 
 def _side(value: object) -> Any:
-    """What stands in a tree for a builder object; anything else is a literal."""
+    """The operand in a tree for an object of this module; anything else is a literal."""
     if isinstance(value, Attr):
         return Attribute(value.name)
     return value.side if isinstance(value, Var) else value
 
 
 class _Comparable:
-    """`<`, `==` and the like build a comparison; literals may stand on either side."""
+    """Comparison operators build a predicate; a literal may be on either side."""
 
     __slots__ = ()
     __hash__ = None  # type: ignore[assignment]
@@ -78,7 +83,14 @@ class _Comparable:
 
 
 class Attr(_Comparable):
-    """An attribute: compare it, or combine it as it is (`attr("vip") & …` is `vip = true`)."""
+    """An attribute: compare it, or combine it as it is (`attr("vip") & …` is `vip = true`).
+
+    >>> age, city = attr("age"), attr("city")
+    >>> print((age < 18) | age.between(65, 70) | age.is_null() | city.not_in("Rome", "Oslo"))
+    age < 18 or age between 65 and 70 or age is null or city not in ('Rome', 'Oslo')
+    >>> print(city.like("R%") & city.rlike("o$") & city.startswith("R") & ~attr("vip"))
+    city like 'R%' and city rlike 'o$' and startswith(city, 'R') and not vip
+    """
 
     __slots__ = ("name",)
 
@@ -150,6 +162,7 @@ class Attr(_Comparable):
         return call("in_network", self, network)
 
     def as_rule(self) -> Node:
+        """The attribute as a predicate of its own: `vip = true`."""
         return Comparison(self.name, "=", True)
 
     def __and__(self, other: object) -> Node:
@@ -172,7 +185,11 @@ class Attr(_Comparable):
 
 
 class Var(_Comparable):
-    """A variable, or a sum of variables and numbers."""
+    """A variable, or a sum of variables and numbers.
+
+    >>> print(var("boats") > 2 * var("guards") + 1)
+    ?boats > 2 * ?guards + 1
+    """
 
     __slots__ = ("side",)
 
@@ -214,6 +231,4 @@ class Var(_Comparable):
 
 
 def _number(value: object) -> Side:
-    from matchwood.language.values import literal
-
     return value.side if isinstance(value, Var) else literal(value)

@@ -1,16 +1,17 @@
-"""The two errors of the language: a rule that cannot be read, an event that cannot be read."""
+"""The two errors of the language: for a rule and for an event that cannot be read."""
 
 from __future__ import annotations
 
-_SHOWN = 78  # characters of a long line that are shown around the caret
+# Characters of a long line that are shown around the caret.
+_SHOWN_WIDTH = 78
 
 
 class RuleError(ValueError):
     """A rule is malformed, or over a limit.
 
-    `line` and `column` count from 1 and are None only where there is no text (a tree built in
-    Python). `found` and `expected` are set where the parser knows them; `path` is set for the
-    JSON form.
+    `line` and `column` count from 1, and are None only if there is no text, for a tree built in
+    Python. `found` and `expected` are set if the parser knows them; `path` is set for the JSON
+    form.
 
     >>> from matchwood import parse
     >>> try:
@@ -46,7 +47,7 @@ class RuleError(ValueError):
             self.column = position - (text.rfind("\n", 0, position) + 1) + 1
 
     def at(self, text: str, position: int, path: str | None = None) -> RuleError:
-        """The same error with its place, unless it has one already."""
+        """The same error with a position, unless it has one already."""
         if self.position is not None:
             return self
         return RuleError(
@@ -59,26 +60,28 @@ class RuleError(ValueError):
         )
 
     def caret(self) -> str:
-        """The line of the rule with a caret under the place, or '' where there is no text."""
+        """The line of the rule with a caret below the position; '' if there is no text."""
         if not self.text or self.position is None or self.column is None:
             return ""
         start = self.text.rfind("\n", 0, self.position) + 1
         end = self.text.find("\n", start)
         line = self.text[start : end if end >= 0 else len(self.text)]
         at = self.column - 1
-        left = max(0, at - _SHOWN // 2) if len(line) > _SHOWN else 0
-        shown = "".join(c if c.isprintable() else " " for c in line[left : left + _SHOWN])
+        left = max(0, at - _SHOWN_WIDTH // 2) if len(line) > _SHOWN_WIDTH else 0
+        shown = "".join(c if c.isprintable() else " " for c in line[left : left + _SHOWN_WIDTH])
         before = "…" if left else ""
-        after = "…" if left + _SHOWN < len(line) else ""
+        after = "…" if left + _SHOWN_WIDTH < len(line) else ""
         caret = " " * (len(before) + at - left) + "^"
         return f"{(before + shown + after).rstrip()}\n{caret}"
 
     def __str__(self) -> str:
-        place = f"line {self.line}, column {self.column}: " if self.line is not None else ""
+        line_and_column = (
+            f"line {self.line}, column {self.column}: " if self.line is not None else ""
+        )
         path = f" (at {self.path})" if self.path else ""
         caret = self.caret()
         shown = "".join(f"\n  {line}" for line in caret.split("\n")) if caret else ""
-        return f"{place}{self.reason}{path}{shown}"
+        return f"{line_and_column}{self.reason}{path}{shown}"
 
     def __reduce__(self) -> tuple[object, ...]:
         state = (self.reason, self.text, self.position, self.found, self.expected, self.path)
@@ -99,7 +102,7 @@ def _restore(
 
 
 class EventError(ValueError):
-    """An event cannot be read: `attribute` says where (None: the event as a whole).
+    """An event cannot be read; `attribute` says where, or is None for the event as a whole.
 
     >>> from matchwood.language import evaluate, parse
     >>> evaluate(parse("a.b = 1"), {"a.b": 1, "a": {"b": 2}})

@@ -1,16 +1,15 @@
-"""What a rule means: `evaluate`. Written to be read; everything fast is tested against it."""
+"""What a rule means: `evaluate`. Written for readers; everything fast is tested against it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
-from matchwood.language.arithmetic import Attribute, Variable
 from matchwood.language.bindings import Answer, Ask, Truth, rows_of, substitutions, truth_of_join
-from matchwood.language.calls import address, network
 from matchwood.language.errors import RuleError
 from matchwood.language.events import Event, Seen
-from matchwood.language.lists import Elements
+from matchwood.language.joins import joined
+from matchwood.language.lists import ListValues
 from matchwood.language.strings import ilike, like, rlike
 from matchwood.language.tree import (
     And,
@@ -29,6 +28,9 @@ from matchwood.language.tree import (
     Xor,
     fold,
 )
+from matchwood.language.tree.arithmetic import Attribute, Variable
+from matchwood.language.tree.calls import address, network
+from matchwood.language.tree.variables import Join, canonical_call
 from matchwood.language.values import (
     NULL,
     Family,
@@ -38,17 +40,18 @@ from matchwood.language.values import (
     holds,
     read_time,
 )
-from matchwood.language.variables import Join, canonical_call, joined
 
 Operator = Callable[..., object]
-MAX_BINDINGS = 100  # substitutions that are told of a rule
+
+# Substitutions of one rule that `bindings` returns.
+MAX_BINDINGS = 100
 
 
 class Hierarchies(Protocol):
-    """What `isa` asks of a schema."""
+    """What `isa` needs from a schema."""
 
     def is_a(self, attribute: str, value: str, kind: str) -> bool:
-        """Whether `value` is `kind` or below it; a RuleError where `attribute` has no hierarchy."""
+        """Whether `value` is `kind` or below it; a RuleError if `attribute` has no hierarchy."""
 
 
 def evaluate(
@@ -60,10 +63,10 @@ def evaluate(
 ) -> Truth:
     """Whether a rule is true of an event: True, False, or None for undefined.
 
-    `operators` are the functions that calls name, called with the values of their arguments
-    (see `asking`); `schema` holds the hierarchies of `isa`, and a rule that compares what has an
-    order of its own in it is a RuleError. A rule whose variables stand where
-    they may not is a RuleError (see `variables`).
+    `operators` are the functions that rules call, with the values of the arguments (see
+    `asking`). `schema` has the hierarchies of `isa`. It is a RuleError if a rule compares values
+    that have an order of their own in the schema, or uses variables where it may not (see
+    `joins`).
 
     >>> from matchwood.language import parse
     >>> rule = parse("age >= 18 and tier != 'gold'")
@@ -76,8 +79,8 @@ def evaluate(
 
 
 def refuse_orders(tree: Node, schema: Hierarchies | None, text: str | None = None) -> None:
-    """A RuleError where a rule compares by code point what a schema puts in another order."""
-    refuse = getattr(schema, "refuse_orders", None)  # whoever answers `isa` alone states none
+    """Raise a RuleError if a rule compares by code point what a schema puts in another order."""
+    refuse = getattr(schema, "refuse_orders", None)  # what only answers `isa` has none
     if refuse is not None:
         refuse(tree, text)
 
@@ -89,10 +92,10 @@ def bindings(
     operators: Mapping[str, Operator] | None = None,
     ask: Ask | None = None,
 ) -> list[dict[str, object]]:
-    """What satisfies the variables of a rule: substitutions, `MAX_BINDINGS` of them at most.
+    """The substitutions that satisfy the variables of a rule, at most `MAX_BINDINGS` of them.
 
-    Those of each conjunction apart, if it has several sets of variables that share none; what is
-    under a `not` binds nothing.
+    Calls that share no variables have substitutions of their own. What is under a `not` binds
+    nothing.
 
     >>> from matchwood.language import parse
     >>> rule = parse("boats(image, ?y) and guards(image, ?z) and ?y > 2 * ?z")
@@ -102,18 +105,18 @@ def bindings(
     """
     seen = event if isinstance(event, Event) else Event(event)
     ask = ask or asking(seen, operators or {})
-    found: list[dict[str, object]] = []
+    satisfying: list[dict[str, object]] = []
     for join in joins_of(joined(tree)):
         answers = [answer for answer in map(ask, join.calls) if answer]
         if len(answers) == len(join.calls):
             for truth, bound in substitutions(join, answers, seen):
-                if truth and len(found) < MAX_BINDINGS:
-                    found.append({name: given for name, (given, _) in bound.items()})
-    return found
+                if truth and len(satisfying) < MAX_BINDINGS:
+                    satisfying.append({name: value for name, (value, _) in bound.items()})
+    return satisfying
 
 
 def joins_of(tree: Node) -> Iterator[Join]:
-    """The joins of a rule that went through `joined`, but for those under a `not`."""
+    """The joins of a rule that went through `joined`, except those under a `not`."""
     todo = [tree]
     while todo:
         node = todo.pop()
@@ -126,9 +129,9 @@ def joins_of(tree: Node) -> Iterator[Join]:
 def truth_of(
     seen: Event, ask: Ask, schema: Hierarchies | None
 ) -> Callable[[Node, Sequence[Truth]], Truth]:
-    """The truth of a node, given those of its operands: the whole meaning of the language.
+    """A function from a node and the truths of its operands to its truth: the whole language.
 
-    `ask` answers the calls of registered operators; the rule went through `joined`.
+    `ask` answers the calls of registered operators. The rule must have gone through `joined`.
     """
 
     def truth(node: Node, operands: Sequence[Truth]) -> Truth:
@@ -144,7 +147,7 @@ def truth_of(
             case Xor():
                 return parity(operands)
             case Xnor():
-                # left to right: each further operand negates once more
+                # From left to right, each further operand negates once more.
                 return parity((*operands, *(True for _ in operands[1:])))
             case IsNull():
                 return (seen[node.attribute] == NULL) is not node.negated
@@ -189,13 +192,13 @@ def parity(truths: Sequence[Truth]) -> Truth:
 
 
 def positive_form(node: Comparison | Between | In | Like, seen: Event) -> Truth:
-    """The predicate without its `not`.
+    """The truth of a predicate without its `not`.
 
-    A list satisfies it when any of its values does, and is never undefined.
+    A list satisfies it if any of its values does; for a list it is never undefined.
     """
-    found = seen[node.attribute]
-    if isinstance(found, Value):
-        return of_single(node, found)
+    value = seen[node.attribute]
+    if isinstance(value, Value):
+        return of_single(node, value)
     ordered = elements_of(seen, node.attribute).of(node.family)
     if isinstance(node, Like):
         return any(PATTERNS[node.kind](text, node.pattern) for text in ordered.values)
@@ -203,35 +206,36 @@ def positive_form(node: Comparison | Between | In | Like, seen: Event) -> Truth:
 
 
 def of_single(node: Comparison | Between | In | Like, value: Value) -> Truth:
-    found = as_family(value, node.family)
-    if found is None:
+    """The truth of a predicate without its `not`, for one value."""
+    compared = as_family(value, node.family)
+    if compared is None:
         return None
     match node:
         case Comparison():
-            return holds(found, "=" if node.negated else node.op, node.value)
+            return holds(compared, "=" if node.negated else node.op, node.value)
         case Between():
-            return holds(found, ">=", node.low) and holds(found, "<=", node.high)
+            return holds(compared, ">=", node.low) and holds(compared, "<=", node.high)
         case In():
-            return found in node.values
+            return compared in node.values
         case Like():
-            return PATTERNS[node.kind](str(found), node.pattern)
+            return PATTERNS[node.kind](str(compared), node.pattern)
 
 
 PATTERNS: dict[str, Callable[[str, str], bool]] = {"like": like, "ilike": ilike, "rlike": rlike}
 
 
-def elements_of(seen: Event, attribute: str) -> Elements:
-    """The values of a list in order, which are put so when they are first asked for."""
-    found = seen.elements.get(attribute)
-    if found is None:
+def elements_of(seen: Event, attribute: str) -> ListValues:
+    """The sorted values of a list, which are sorted when they are first needed."""
+    elements = seen.elements.get(attribute)
+    if elements is None:
         values = seen[attribute]
         assert not isinstance(values, Value)
-        found = seen.elements[attribute] = Elements(values)
-    return found
+        elements = seen.elements[attribute] = ListValues(values)
+    return elements
 
 
 def as_family(value: Value, family: Family) -> Literal | None:
-    """The value where it is of the family, a string read as a time where a time is asked for."""
+    """The value if it is of the family, with strings read as times for times; else None."""
     if value.family is family:
         return value.value
     if family is Family.TIME and value.family is Family.STRING:
@@ -240,7 +244,7 @@ def as_family(value: Value, family: Family) -> Literal | None:
 
 
 def compare_attributes(left: Seen, op: str, right: Seen) -> Truth:
-    """Undefined where either is a list or they are of two families."""
+    """A comparison of two attributes, undefined if one is a list or they are of two families."""
     if not isinstance(left, Value) or not isinstance(right, Value):
         return None
     if left.family is None or left.family is not right.family:
@@ -252,6 +256,7 @@ def compare_attributes(left: Seen, op: str, right: Seen) -> Truth:
 
 
 def call(node: Call, seen: Event, ask: Ask, schema: Hierarchies | None) -> Truth:
+    """The truth of a built-in call, or of one that `ask` answers."""
     subject = node.arguments[0] if node.arguments else None
     if isinstance(subject, Attribute) and len(node.arguments) == 2:
         argument = node.arguments[1]
@@ -261,9 +266,9 @@ def call(node: Call, seen: Event, ask: Ask, schema: Hierarchies | None) -> Truth
             part = str(argument)
             if node.name == "isa" and schema is None:
                 raise RuleError(f"{node} needs a schema with a hierarchy for {subject.name!r}")
-            found = seen[subject.name]
-            if isinstance(found, Value):
-                text = as_family(found, Family.STRING)
+            value = seen[subject.name]
+            if isinstance(value, Value):
+                text = as_family(value, Family.STRING)
                 if text is None:
                     return None
                 return string_call(node.name, subject.name, str(text), part, schema)
@@ -278,6 +283,7 @@ def call(node: Call, seen: Event, ask: Ask, schema: Hierarchies | None) -> Truth
 def string_call(
     name: str, attribute: str, text: str, part: str, schema: Hierarchies | None
 ) -> Truth:
+    """The truth of a built-in call for one string."""
     if name == "startswith":
         return text.startswith(part)
     if name == "endswith":
@@ -285,12 +291,12 @@ def string_call(
     if name == "isa":
         assert schema is not None
         return schema.is_a(attribute, text, part)
-    place = address(text)
-    return None if place is None else place in network(part)
+    ip_address = address(text)
+    return None if ip_address is None else ip_address in network(part)
 
 
 def contains(attribute: str, part: object, seen: Event) -> Truth:
-    """A substring of a string; an element of a list."""
+    """Whether a string contains another one, or a list contains a value."""
     if isinstance(part, Attribute):
         other = seen[part.name]
         if not isinstance(other, Value) or other.family is None:
@@ -304,16 +310,16 @@ def contains(attribute: str, part: object, seen: Event) -> Truth:
             return None
         return str(sought) in str(whole.value)
     if isinstance(part, Attribute) and family is Family.TIME:
-        return (family, sought) in whole  # no string is read as a time beside an attribute
+        return (family, sought) in whole  # beside an attribute, no string is read as a time
     return sought in elements_of(seen, attribute).of(family).members
 
 
 def asking(seen: Event, operators: Mapping[str, Operator]) -> Ask:
-    """What answers the calls of registered operators, each once, whatever its variables' names.
+    """What answers the calls of registered operators, each once regardless of variable names.
 
-    A function gets the values of the arguments that are no variables. It is not called where one
-    is undefined, gets lists whole, and is undefined where it raises. One that was registered with
-    `@operator` answers for itself.
+    A function gets the values of the arguments that are not variables; a list is passed as a
+    whole. It is not called if one of the values is undefined, and the call is undefined if the
+    function raises. An operator that was registered with `@operator` answers for itself.
     """
     known: dict[Call, Answer] = {}
 
@@ -343,7 +349,7 @@ def registered(node: Call, seen: Event, operators: Mapping[str, Operator]) -> An
 
 
 def argument_values(node: Call, seen: Event) -> list[object] | None:
-    """The values of the arguments that are no variables; None where one is undefined."""
+    """The values of the arguments that are not variables; None if one is undefined."""
     values: list[object] = []
     for argument in node.arguments:
         if isinstance(argument, Variable):
@@ -351,8 +357,8 @@ def argument_values(node: Call, seen: Event) -> list[object] | None:
         if not isinstance(argument, Attribute):
             values.append(argument)
             continue
-        found = seen[argument.name]
-        if isinstance(found, Value) and found.family is None:
+        value = seen[argument.name]
+        if isinstance(value, Value) and value.family is None:
             return None
         values.append(seen.raw[argument.name])
     return values

@@ -1,4 +1,4 @@
-"""Events: a mapping of names to values becomes attributes, each one string with one value.
+"""Events: a mapping of names to values, as attributes with one name and one value each.
 
 `{"a": {"b": 1}}` has the attributes `a` (an object) and `a.b`; `{"items": [{"price": 1},
 {"price": 2}]}` has `items` and `items.price`, which is the list of all prices.
@@ -8,35 +8,46 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from matchwood.language.errors import EventError
 from matchwood.language.values import NULL, OPAQUE, Value, is_text, listed, read
 
 if TYPE_CHECKING:
-    from matchwood.language.lists import Elements
+    from matchwood.language.lists import ListValues
 
-MAX_DEPTH = 100  # objects and lists within each other
-MAX_VALUES = 1_000_000  # an object held twice counts twice: sharing cannot grow them without end
+# An event as a caller hands it in.
+EventMapping = Mapping[str, Any]
+
+# Levels of objects and lists within each other.
+MAX_DEPTH = 100
+
+# Values of one event. An object that occurs twice counts twice, so that an event of shared objects
+# cannot expand without bound.
+MAX_VALUES = 1_000_000
+
+# What counts as a list.
 LISTS = (list, tuple, set, frozenset)
 
+# Types of values that need no conversion.
 _COMMON = frozenset((str, int, float, bool, type(None), dict, list))
 
-Seen = Value | tuple[Value, ...]  # a single value, or a list
+# What predicates see of an attribute: a single value, or the values of a list.
+Seen = Value | tuple[Value, ...]
 
 
 class Event:
-    """The attributes of an event, each read when it is asked for, and once."""
+    """The attributes of an event; each is converted once, when it is first needed."""
 
     __slots__ = ("_read", "elements", "raw")
 
     def __init__(self, event: object) -> None:
         self.raw = attributes_of(event)
         self._read: dict[str, Seen] = {}
-        self.elements: dict[str, Elements] = {}  # what predicates see of lists (`lists`)
+        self.elements: dict[str, ListValues] = {}  # what predicates see of lists (`lists`)
 
     def __getitem__(self, attribute: str) -> Seen:
-        """What predicates see: NULL where the attribute is missing, a tuple for a list."""
+        """What predicates see: NULL if the attribute is missing, a tuple for a list."""
         seen = self._read.get(attribute)
         if seen is None:
             seen = self._read[attribute] = _see(attribute, self.raw.get(attribute))
@@ -63,7 +74,7 @@ def _single(attribute: str, value: object) -> Value:
 
 
 def attributes_of(event: object) -> dict[str, object]:
-    """Every attribute of an event with its value as given; an EventError where it has no sense."""
+    """Every attribute of an event with its value as given; an EventError if it is malformed."""
     if not isinstance(event, Mapping):
         raise EventError(f"an event is a mapping of names to values, found {type(event).__name__}")
     attributes: dict[str, object] = {}
@@ -99,15 +110,15 @@ def _collect(
 
 
 def _of_objects(items: object, name: str, depth: int, values: Iterator[int]) -> dict[str, object]:
-    """The attributes of the objects in a list: each has all their values, as one list."""
+    """The attributes of the objects in a list: each is one list, of the values in all objects."""
     gathered: dict[str, list[object]] = {}
     for item in items:  # type: ignore[attr-defined]
         if isinstance(item, Mapping):
-            one: dict[str, object] = {}
-            _collect(item, name + ".", one, depth + 1, values)
-            for inner, value in one.items():
-                found = gathered.setdefault(inner, [])
-                found.extend(value) if isinstance(value, LISTS) else found.append(value)
+            attributes: dict[str, object] = {}
+            _collect(item, name + ".", attributes, depth + 1, values)
+            for inner, value in attributes.items():
+                gathering = gathered.setdefault(inner, [])
+                gathering.extend(value) if isinstance(value, LISTS) else gathering.append(value)
     return dict(gathered)
 
 

@@ -1,4 +1,4 @@
-"""Why a rule is true, false or undefined of an event: its tree, with a truth at each node."""
+"""Why a rule is true, false or undefined for an event: its tree, with a truth at each node."""
 
 from __future__ import annotations
 
@@ -17,15 +17,19 @@ from matchwood.language.evaluation import (
     truth_of,
 )
 from matchwood.language.events import Event
-from matchwood.language.printing import outline, to_text
+from matchwood.language.joins import joined
+from matchwood.language.text.printing import outline, to_text
 from matchwood.language.tree import Node, Not, fold
-from matchwood.language.variables import Join, joined
+from matchwood.language.tree.variables import Join
 
-WORDS: dict[Truth, str] = {True: "true", False: "false", None: "undefined"}
-_SHOWN = 60
+# What each truth is called.
+TRUTH_WORDS: dict[Truth, str] = {True: "true", False: "false", None: "undefined"}
+
+# The most characters of a value or a line, and the most items of a list, that are shown.
+_SHOWN_LENGTH = 60
 
 
-class Line(NamedTuple):
+class ExplanationLine(NamedTuple):
     """One node of an explanation."""
 
     truth: Truth
@@ -35,9 +39,9 @@ class Line(NamedTuple):
 
 
 class Explanation:
-    """A rule and an event, node by node; `print` it, or read `truth` and `lines`."""
+    """The truth of a rule for an event, node by node: print it, or read `truth` and `lines`."""
 
-    def __init__(self, truth: Truth, lines: list[Line]) -> None:
+    def __init__(self, truth: Truth, lines: list[ExplanationLine]) -> None:
         self.truth = truth
         self.lines = lines
 
@@ -45,9 +49,9 @@ class Explanation:
         width = max(len(line.branch) + len(line.text) for line in self.lines)
         rows = []
         for line in self.lines:
-            drawn = (line.branch + line.text).ljust(min(width, _SHOWN))
+            drawn = (line.branch + line.text).ljust(min(width, _SHOWN_LENGTH))
             seen = ", ".join(f"{name}: {_shown(value)}" for name, value in line.seen.items())
-            rows.append(f"{WORDS[line.truth]:9}  {drawn}  {seen}".rstrip())
+            rows.append(f"{TRUTH_WORDS[line.truth]:9}  {drawn}  {seen}".rstrip())
         return "\n".join(rows)
 
     __repr__ = __str__
@@ -56,39 +60,39 @@ class Explanation:
         return f"<pre>{escape(str(self))}</pre>"
 
     def to_json(self) -> dict[str, object]:
-        """For machines: the truth, and every node with its depth in the tree."""
+        """The truth, and every node with its depth in the tree, for programs."""
         nodes = [
             {
-                "truth": WORDS[line.truth],
+                "truth": TRUTH_WORDS[line.truth],
                 "depth": len(line.branch) // 3,
                 "node": line.text,
                 "seen": {name: _shown(value) for name, value in line.seen.items()},
             }
             for line in self.lines
         ]
-        return {"truth": WORDS[self.truth], "nodes": nodes}
+        return {"truth": TRUTH_WORDS[self.truth], "nodes": nodes}
 
 
 def _shown(value: object) -> str:
-    if value is _MISSING:
+    if value is _NO_VALUE:
         return "missing"
     try:
         text = "null" if value is None else repr(_start(value))
-    except (ValueError, RecursionError):  # Python spells no integer of over 4,300 digits
+    except (ValueError, RecursionError):  # Python prints no integer of over 4,300 digits
         text = f"a value of type {type(value).__name__}"
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+    return text if len(text) <= _SHOWN_LENGTH else text[: _SHOWN_LENGTH - 1] + "…"
 
 
 def _start(value: object) -> object:
-    """As much of a value as is shown: a rule may name a long list in each of its predicates."""
+    """The part of a value that is shown: each predicate of a rule may name a long list."""
     if type(value) is str:
-        return value[:_SHOWN]
+        return value[:_SHOWN_LENGTH]
     if type(value) is list:
-        return [_start(item) for item in value[:_SHOWN]]
+        return [_start(item) for item in value[:_SHOWN_LENGTH]]
     if type(value) is tuple:
-        return tuple(_start(item) for item in value[:_SHOWN])
+        return tuple(_start(item) for item in value[:_SHOWN_LENGTH])
     if type(value) is dict:
-        return {name: _start(value[name]) for name in islice(value, _SHOWN)}
+        return {name: _start(value[name]) for name in islice(value, _SHOWN_LENGTH)}
     return value
 
 
@@ -96,7 +100,7 @@ class _Missing:
     pass
 
 
-_MISSING = _Missing()
+_NO_VALUE = _Missing()
 
 
 def explain(
@@ -115,7 +119,8 @@ def explain(
     undefined  └─ not
     undefined     └─ blocked  blocked: missing
 
-    What shares variables is one line, with a substitution that satisfies it.
+    Calls and comparisons that share variables are one line, with a substitution that satisfies
+    them.
 
     >>> mob = {"mob": lambda image: [64]}
     >>> print(explain(parse("mob(image, ?n) and ?n > 50"), {"image": "a.png"}, operators=mob))
@@ -135,17 +140,17 @@ def explain(
     fold(tree, noted)
     lines = []
     for branch, node in outline(tree):
-        values = {name: seen.raw.get(name, _MISSING) for name in getattr(node, "attributes", ())}
+        values = {name: seen.raw.get(name, _NO_VALUE) for name in getattr(node, "attributes", ())}
         if isinstance(node, Join):
             values |= _bound(node, seen, ask)
-        lines.append(Line(truths[id(node)], branch, _label(node), values))
+        lines.append(ExplanationLine(truths[id(node)], branch, _label(node), values))
     return Explanation(lines[0].truth, lines)
 
 
 def _bound(join: Join, seen: Event, ask: Ask) -> dict[str, object]:
     """A substitution that satisfies a join, if any does."""
-    found = bindings(join, seen, ask=ask)
-    return {f"?{name}": value for name, value in found[0].items()} if found else {}
+    satisfying = bindings(join, seen, ask=ask)
+    return {f"?{name}": value for name, value in satisfying[0].items()} if satisfying else {}
 
 
 def _label(node: Node) -> str:

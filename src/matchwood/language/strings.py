@@ -1,8 +1,8 @@
 """Patterns over strings: `like`, `ilike` and `rlike`.
 
-`like` is a sequence of pieces between `%`s, each a text of characters and `_`s, which `wildcards`
-finds. `ilike` compares after simple case folding, code point by code point. `rlike` is RE2,
-searched anywhere.
+A `like` pattern is a sequence of pieces between `%`s; each piece is text of characters and `_`s,
+which `wildcards` finds. `ilike` compares after simple case folding, code point by code point.
+`rlike` searches for an RE2 expression anywhere in a string.
 """
 
 from __future__ import annotations
@@ -17,11 +17,18 @@ from matchwood.language.wildcards import ANY, find, is_at
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-# RE2 expands `x{1000}` before it refuses what is too large: gigabytes for a pattern of 1 MiB.
+# Characters of a regular expression. RE2 expands `x{1000}` before it refuses an expression as too
+# large, which takes gigabytes for one of 1 MiB.
 MAX_PATTERN = 32_768
-MAX_STEPS = 40_000  # of RE2's program for an expression, or a little more
-PROGRAM_MEMORY = 16 * MAX_STEPS  # bytes with which RE2 refuses longer ones
-SEARCH_MEMORY = 8 << 20  # RE2's default
+
+# Steps of RE2's program for an expression; a little more may pass.
+MAX_PROGRAM_STEPS = 40_000
+
+# Bytes of memory with which RE2 refuses programs of more than `MAX_PROGRAM_STEPS` steps.
+PROGRAM_MEMORY = 16 * MAX_PROGRAM_STEPS
+
+# Bytes of memory for a search; this is RE2's default.
+SEARCH_MEMORY = 8 << 20
 
 
 @lru_cache(maxsize=4096)
@@ -34,9 +41,9 @@ def like_pieces(pattern: str) -> tuple[str, ...]:
         if character == "\\":
             escaped = next(characters, "")
             if escaped not in ("%", "_", "\\"):
-                found = f"'\\{escaped}'" if escaped else "the end of the pattern"
+                shown = f"'\\{escaped}'" if escaped else "the end of the pattern"
                 raise RuleError(
-                    f"in a like pattern a backslash stands before %, _ or \\, found {found}"
+                    f"in a like pattern a backslash stands before %, _ or \\, found {shown}"
                 )
             piece.append(escaped)
         elif character == "%":
@@ -54,17 +61,17 @@ def _folded_pieces(pattern: str) -> tuple[str, ...]:
 
 
 def like(value: str, pattern: str) -> bool:
-    """Whether `pattern` covers the whole of `value`."""
+    """Whether `pattern` matches the whole of `value`."""
     return _covers(value, like_pieces(pattern))
 
 
 def ilike(value: str, pattern: str) -> bool:
-    """`like`, both sides folded."""
+    """`like`, regardless of case."""
     return _covers(fold_case(value), _folded_pieces(pattern))
 
 
 def fold_case(text: str) -> str:
-    """Unicode simple case folding, code point by code point: the length stays as it is."""
+    """Unicode simple case folding, code point by code point, which keeps the length."""
     if text.isascii():
         return text.lower()
     return "".join(map(fold_character, text))
@@ -72,6 +79,7 @@ def fold_case(text: str) -> str:
 
 @lru_cache(maxsize=65536)
 def fold_character(character: str) -> str:
+    """One character after simple case folding."""
     for folded in (character.casefold(), character.lower()):
         if len(folded) == 1:
             return folded
@@ -79,7 +87,7 @@ def fold_character(character: str) -> str:
 
 
 def _covers(value: str, pieces: Sequence[str]) -> bool:
-    """The first piece at the start, the last at the end, the others in turn, leftmost first."""
+    """Whether a value starts with the first piece, ends with the last, with the others between."""
     first, last = pieces[0], pieces[-1]
     if len(pieces) == 1:
         return len(value) == len(first) and is_at(value, 0, first)
@@ -98,7 +106,7 @@ def _covers(value: str, pieces: Sequence[str]) -> bool:
 
 
 def program_size(pattern: str) -> int:
-    """The steps of RE2's program for an expression; a RuleError for what RE2 refuses."""
+    """The number of steps of RE2's program; a RuleError if RE2 refuses the expression."""
     size, refusal = _compiled(pattern)
     if refusal:
         raise RuleError(refusal)
@@ -107,10 +115,10 @@ def program_size(pattern: str) -> int:
 
 @lru_cache(maxsize=4096)
 def _compiled(pattern: str) -> tuple[int, str]:
-    """The steps, and why RE2 refuses the expression, '' where it does not.
+    """The number of steps, and why RE2 refuses the expression, or '' if it does not.
 
-    The memory for it is small, so that no expression takes more than milliseconds to compile:
-    RE2 writes repetitions out, and `\\pL` alone is over a thousand steps.
+    RE2 gets little memory for it, so that no expression takes more than milliseconds to compile:
+    it expands repetitions, and `\\pL` alone has over a thousand steps.
     """
     import re2
 
@@ -122,15 +130,14 @@ def _compiled(pattern: str) -> tuple[int, str]:
         reason = error.args[0] if error.args else "?"
         shown = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
         if "too large" in shown:
-            shown += (
-                f": over {MAX_STEPS:,} steps, repetitions and classes of characters written out"
-            )
+            shown += f": over {MAX_PROGRAM_STEPS:,} steps, "
+            shown += "repetitions and classes of characters written out"
         return 0, f"RE2 refuses the pattern of 'rlike': {shown}"
 
 
 @lru_cache(maxsize=512)
 def regular_expression(pattern: str) -> Any:
-    """The compiled RE2 expression, with memory to be quick; a RuleError for what RE2 refuses."""
+    """The compiled RE2 expression, with memory for fast searches; a RuleError if RE2 refuses it."""
     import re2
 
     program_size(pattern)
@@ -138,7 +145,7 @@ def regular_expression(pattern: str) -> Any:
 
 
 def search_options(memory: int = SEARCH_MEMORY) -> Any:
-    """How RE2 is to compile an expression, and how much memory it may take."""
+    """Options of RE2 for an expression, with the bytes of memory that it may take."""
     import re2
 
     options = re2.Options()
@@ -153,14 +160,18 @@ def rlike(value: str, pattern: str) -> bool:
     return asked(compiled, compiled.search, value) is not None
 
 
-# RE2 searches without Python's lock, and with locks of its own, which a forked process would find
-# held for good: what another thread was searching with is not used there.
-_asked: list[Any] = []  # append and remove are atomic
+# RE2 searches without Python's lock, and has locks of its own. If a process forks while another
+# thread is searching, these locks stay locked in the child, which must not use that expression.
+
+# What threads are searching with at the moment; append and remove are atomic.
+_asked: list[Any] = []
+
+# What threads of the parent process were searching with when this process was forked.
 _left: list[Any] = []
 
 
 def asked(compiled: Any, search: Callable[[Any], Any], text: Any) -> Any:
-    """The result of a search with something that RE2 compiled."""
+    """The result of a search with something that RE2 compiled, which is noted for forks."""
     _asked.append(compiled)
     try:
         return search(text)
@@ -169,8 +180,8 @@ def asked(compiled: Any, search: Callable[[Any], Any], text: Any) -> Any:
 
 
 def is_left(compiled: Any) -> bool:
-    """Whether a thread of the process that this one was forked from was searching with it."""
-    return bool(_left) and any(one is compiled for one in _left)
+    """Whether the parent process was searching with it when this process was forked."""
+    return bool(_left) and any(left is compiled for left in _left)
 
 
 def _after_fork() -> None:

@@ -1,7 +1,7 @@
 """Values and literals: the four families, exact numbers, times to the nanosecond.
 
-A literal of a rule is kept in one canonical form, so that equal literals are equal objects:
-a number is an int, or a Decimal where it has a fraction; a time is a `Time`.
+A literal of a rule has one canonical form, so that equal literals are equal objects: a number is
+an int, or a Decimal if it has a fraction; a time is a `Time`.
 """
 
 from __future__ import annotations
@@ -17,19 +17,33 @@ from typing import Any, NamedTuple
 
 from matchwood.language.errors import RuleError
 
+# Digits of a number in a rule.
 MAX_DIGITS = 400
-MAX_EXPONENT = 400
-_PLAIN_INTEGER = 10**40  # below it an integer is spelled without an exponent
 
+# The largest absolute exponent of a number in a rule.
+MAX_EXPONENT = 400
+
+# Integers below this are spelled without an exponent.
+_PLAIN_INTEGER = 10**40
+
+# 1970-01-01, in days of Python's calendar.
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
+
+# Nanoseconds per second.
 _SECOND = 1_000_000_000
+
+# Nanoseconds per day.
 _DAY = 86_400 * _SECOND
+
+# The first moment of the year 1, in nanoseconds since 1970.
 _FIRST_NS = (date.min.toordinal() - _EPOCH_DAY) * _DAY
+
+# The last moment of the year 9999, in nanoseconds since 1970.
 _LAST_NS = (date.max.toordinal() - _EPOCH_DAY + 1) * _DAY - 1
 
 
 class Family(StrEnum):
-    """What a value can be compared with: nothing is converted between families."""
+    """Which values can be compared with each other: nothing is converted between families."""
 
     NUMBER = "number"
     STRING = "string"
@@ -54,21 +68,26 @@ class Time:
         return f"{text}T{clock}{dot}Z"
 
 
+# A literal of a rule, in its canonical form.
 Literal = int | Decimal | str | bool | Time
 
 
 class Value(NamedTuple):
-    """A single value of an event: `family` is None for what no predicate can compare."""
+    """A single value of an event; `family` is None if no predicate can compare it."""
 
     family: Family | None
     value: Literal | None
 
 
-NULL = Value(None, None)  # missing, null or NaN
-OPAQUE = Value(None, False)  # there, but of no family: an object, bytes, a duration
+# A value that is missing, null or NaN.
+NULL = Value(None, None)
+
+# A value that is there but of no family: an object, bytes or a duration.
+OPAQUE = Value(None, False)
 
 
 def family_of(literal: Literal) -> Family:
+    """The family of a literal."""
     if isinstance(literal, bool):
         return Family.BOOLEAN
     if isinstance(literal, str):
@@ -92,7 +111,7 @@ def holds(left: Any, op: str, right: Any) -> bool:
 
 
 def same_family(literals: tuple[Literal, ...], where: str) -> Family:
-    """The one family of the literals of an `in` or `between`, else a RuleError."""
+    """The one family of the literals of an `in` or `between`; a RuleError if there are several."""
     first = family_of(literals[0])
     for literal in literals:
         if family_of(literal) is not first:
@@ -104,7 +123,7 @@ def same_family(literals: tuple[Literal, ...], where: str) -> Family:
 
 
 def is_text(value: str) -> bool:
-    """Whether a string is valid Unicode: no half of a surrogate pair on its own."""
+    """Whether a string is valid Unicode, without half of a surrogate pair."""
     if value.isascii():
         return True
     try:
@@ -118,7 +137,7 @@ def is_text(value: str) -> bool:
 
 
 def exact(value: int | float | Decimal) -> int | Decimal:
-    """The exact decimal of a number: of a float, the shortest that reads back as it."""
+    """The exact decimal of a number; for a float, the shortest that reads back as the float."""
     if isinstance(value, int):
         return int(value)
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
@@ -140,7 +159,7 @@ def exact(value: int | float | Decimal) -> int | Decimal:
 
 
 def read_number(text: str) -> int | Decimal:
-    """The decimal that a literal spells (without sign), within the limits of the language."""
+    """The number that a literal without a sign spells; a RuleError if it is over the limits."""
     mantissa, _, exponent = text.lower().partition("e")
     if len(mantissa) - ("." in mantissa) > MAX_DIGITS:
         raise RuleError(f"a number has at most {MAX_DIGITS} digits")
@@ -152,12 +171,12 @@ def read_number(text: str) -> int | Decimal:
 
 
 def negative(number: int | Decimal) -> int | Decimal:
-    """`-number`, all its digits kept: Decimal's own minus rounds to the context's precision."""
+    """`-number` with all its digits; Decimal's own minus rounds to the precision of the context."""
     return -number if isinstance(number, int) else number.copy_negate()
 
 
 def spell_number(number: int | Decimal) -> str:
-    """Canonical text of a number, which `read_number` reads back; a RuleError over the limits."""
+    """The canonical text of a number, which `read_number` reads; a RuleError over the limits."""
     if isinstance(number, int) and -_PLAIN_INTEGER < number < _PLAIN_INTEGER:
         return str(number)
     sign, digits, exponent = Decimal(number).as_tuple()
@@ -182,7 +201,7 @@ def spell_number(number: int | Decimal) -> str:
 def _shift(digits: str, exponent: int) -> str:
     """Digits times a power of ten, written out."""
     if abs(exponent) > 2 * MAX_EXPONENT:
-        return digits + "?" * 41  # never short enough to be taken
+        return digits + "?" * 41  # longer than any plain spelling that is used
     if exponent >= 0:
         return digits + "0" * exponent
     padded = digits.rjust(1 - exponent, "0")
@@ -199,10 +218,14 @@ _ISO = re.compile(
 
 
 def read_time(text: str) -> Time | None:
-    """The moment that ISO 8601 text names, None where it cannot be read.
+    """The moment that ISO 8601 text names; None if it is not such text.
 
-    `YYYY-MM-DD`, alone or followed by `T` or a space and `HH:MM`, with seconds, up to nine
-    digits of a fraction and a zone (`Z`, `+01`, `+0100`, `+01:00`) where given; without, UTC.
+    The text is `YYYY-MM-DD`, alone or followed by `T` or a space and `HH:MM`. Seconds, a fraction
+    of up to nine digits, and a zone (`Z`, `+01`, `+0100`, `+01:00`) are optional; without a zone,
+    the time is UTC.
+
+    >>> str(read_time("2026-01-31 10:00+01"))
+    '2026-01-31T09:00:00Z'
     """
     match = _ISO.fullmatch(text)
     if match is None:
@@ -246,6 +269,7 @@ def time_of(value: date) -> Time | None:
 
 
 def in_range(ns: int) -> Time | None:
+    """The moment at some nanoseconds since 1970; None outside the years 1 to 9999."""
     return Time(ns) if _FIRST_NS <= ns <= _LAST_NS else None
 
 
@@ -253,7 +277,7 @@ def in_range(ns: int) -> Time | None:
 
 
 def literal(value: object) -> Literal:
-    """The canonical literal of a Python value, a RuleError for what cannot be one."""
+    """The canonical literal of a Python value; a RuleError if it cannot be a literal."""
     if type(value) is int and -_PLAIN_INTEGER < value < _PLAIN_INTEGER:
         return value
     value = plain(value)
@@ -275,14 +299,14 @@ def literal(value: object) -> Literal:
             return time
         raise RuleError(f"a time lies in the years 1 to 9999 (UTC), found {value}")
     if value is None:
-        raise RuleError("null stands only after 'is': write 'is null'")
+        raise RuleError("null can only follow 'is': write 'is null'")
     raise RuleError(
         f"a literal is a number, string, boolean, date or timestamp, found {type(value).__name__}"
     )
 
 
 def read(value: object) -> Value:
-    """A single value of an event, as predicates see it."""
+    """A single value of an event as predicates see it."""
     if isinstance(value, str):
         return Value(Family.STRING, value)
     value = plain(value)
@@ -306,7 +330,7 @@ def read(value: object) -> Value:
 
 
 def plain(value: object) -> object:
-    """A NumPy scalar as the Python value that it stands for, everything else as it is."""
+    """The Python value of a NumPy scalar; any other value as it is."""
     if (
         type(value).__module__ != "numpy"
         or not hasattr(value, "dtype")
@@ -326,8 +350,10 @@ def plain(value: object) -> object:
 
 
 def listed(value: object) -> object:
-    """A NumPy array as the list of its values, or as the one value of an array without
-    dimensions; everything else as it is."""
+    """A NumPy array as a list, or as its one value if it has no dimensions.
+
+    Any other value stays as it is.
+    """
     numpy = sys.modules.get("numpy")
     if numpy is None or not isinstance(value, numpy.ndarray):
         return value
@@ -339,13 +365,16 @@ def listed(value: object) -> object:
     return array.tolist() if array.dtype.kind in "biufO" and array.ndim == 1 else list(array)
 
 
+# Nanoseconds per unit of a NumPy datetime.
 _NS = {"W": 7 * _DAY, "D": _DAY, "h": 3600 * _SECOND, "m": 60 * _SECOND, "s": _SECOND}
 _NS |= {"ms": 1_000_000, "us": 1000, "ns": 1}
+
+# Units of a NumPy datetime per nanosecond.
 _PER_NS = {"ps": 10**3, "fs": 10**6, "as": 10**9}
 
 
 def _of_datetime64(scalar: Any) -> Time | None:
-    """The moment of a NumPy datetime, reckoned in integers: NumPy's own casts wrap around."""
+    """The moment of a NumPy datetime, computed in integers, as NumPy's own casts wrap around."""
     import numpy
 
     unit, step = numpy.datetime_data(scalar.dtype)

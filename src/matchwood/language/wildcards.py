@@ -1,9 +1,10 @@
-"""Where a piece of a `like` pattern is found: in time near linear, whatever the piece.
+"""Where a piece of a `like` pattern occurs, in nearly linear time whatever the piece.
 
-A piece without `_` is a plain text, which Python finds. With `_` a short one is followed through
-the value by bits, one a character of the piece. A long one is found by sums: every character is
-a direction in the plane, and where piece and value agree, as many directions add up as the piece
-asks for; Fourier transforms make the sums of all places at once.
+- A piece without `_` is plain text, which Python finds.
+- A short piece with `_` is searched for with bit masks, one bit per character of the piece.
+- A long piece with `_` is searched for by sums. Each character is a direction in the plane. Where
+  piece and value agree, the products of their directions add up to the number of characters other
+  than `_` in the piece. Fourier transforms compute the sums of all positions at once.
 """
 
 from __future__ import annotations
@@ -17,18 +18,22 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-ANY = "\udfff"  # any one character: half of a surrogate pair, which no pattern and no value has
-SHORT = 256  # characters of a piece that is followed by bits
+# Any one character, in a piece. It is half of a surrogate pair, which no pattern or value has.
+ANY = "\udfff"
 
-# What sums differ by where they should not: the rounding error is below 1e-8 for the longest
-# pattern, and two characters are alike to within this in one of ten thousand processes.
+# Characters of the longest piece that is searched for with bit masks.
+SHORT = 256
+
+# How much a sum may differ from the exact one. The rounding error is below 1e-8 for the longest
+# pattern; two characters have directions closer than this in one of ten thousand processes.
 _TOLERANCE = 1e-7
-# Nobody can know which characters have like directions, and make values of them.
+
+# Random, so that nobody can make values of characters whose directions are nearly the same.
 _TURN = random.SystemRandom().getrandbits(32) | 1
 
 
 def find(value: str, piece: str, start: int, end: int) -> int:
-    """The first place of a piece in value[start:end], -1 where it is nowhere.
+    """The first position of a piece in value[start:end]; -1 if it does not occur.
 
     >>> find("abcabd", f"b{ANY}", 2, 6)
     4
@@ -43,14 +48,14 @@ def find(value: str, piece: str, start: int, end: int) -> int:
 
 
 def is_at(value: str, position: int, piece: str) -> bool:
-    """Whether a piece is at a position, where there is room for it."""
+    """Whether a piece occurs at a position; the value must be long enough for it."""
     if ANY not in piece:
         return value.startswith(piece, position)
     return all(c == ANY or value[position + i] == c for i, c in enumerate(piece))
 
 
 def _find_by_bits(value: str, piece: str, start: int, end: int) -> int:
-    """Bit i of `state`: the first i + 1 characters of the piece end here."""
+    """Bit i of `state` says that the first i + 1 characters of the piece end at this position."""
     masks = _masks(piece)
     wild = masks[ANY]
     whole = 1 << (len(piece) - 1)
@@ -64,7 +69,7 @@ def _find_by_bits(value: str, piece: str, start: int, end: int) -> int:
 
 @lru_cache(maxsize=1024)
 def _masks(piece: str) -> dict[str, int]:
-    """For each character the places of the piece where it may stand; under ANY for all others."""
+    """For each character, the positions in the piece that it fits; under ANY, for all others."""
     wild = sum(1 << i for i, c in enumerate(piece) if c == ANY)
     masks = dict.fromkeys(piece, wild)
     for i, c in enumerate(piece):
@@ -84,9 +89,9 @@ def _find_by_sums(value: str, piece: str, start: int, end: int) -> int:
     for low in range(start, end - length + 1, size - length + 1):
         text = _codes(value[low : min(end, low + size)])
         sums = np.fft.ifft(np.fft.fft(_directions(text), size) * turned).real
-        for place in np.flatnonzero(sums[: len(text) - length + 1] >= most).tolist():
-            if bool(np.all((text[place : place + length] == wanted) | ~asked)):
-                return low + int(place)
+        for offset in np.flatnonzero(sums[: len(text) - length + 1] >= most).tolist():
+            if bool(np.all((text[offset : offset + length] == wanted) | ~asked)):
+                return low + int(offset)
     return -1
 
 

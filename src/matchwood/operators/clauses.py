@@ -1,6 +1,6 @@
-"""The options of many rules as arrays: clauses over literals, and the conditions to look at them.
+"""The options of many rules as arrays: clauses over literals, each with its condition.
 
-A clause is one option of one rule. Rules are known by ordinals, which rise with clauses.
+A clause is one option of one rule. Rules are identified by ordinals, which rise with clauses.
 """
 
 from __future__ import annotations
@@ -9,25 +9,23 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from matchwood.kernels.array_types import Int32Array
 from matchwood.language.tree import Node
-from matchwood.language.variables import Join
+from matchwood.language.tree.variables import Join
 from matchwood.operators.learning import Calls
 from matchwood.operators.residue import Residue
 
-Ints = NDArray[np.int32]
-
 
 class ClauseTable:
-    """Clauses of rules, never changed."""
+    """The clauses of some rules; immutable."""
 
     def __init__(self, rules: Iterable[tuple[int, Residue]]) -> None:
         self._known: dict[Node, int] = {}  # literals
         self.conditions: list[Node] = []
         self.joins: dict[int, tuple[Join, ...]] = {}
-        self.whole: dict[int, Node] = {}  # clauses that are whole rules, to be decided as such
-        self._places: dict[Node, int] = {}  # of conditions
+        self.whole: dict[int, Node] = {}  # clauses that stand for a whole rule, evaluated as such
+        self._condition_numbers: dict[Node, int] = {}  # of conditions
         self._waiting: list[list[int]] = []
         owner: list[int] = []
         bounds = [0]
@@ -55,26 +53,26 @@ class ClauseTable:
         self.is_whole = np.zeros(len(owner), bool)
         self.is_whole[list(self.whole)] = True
         self.always = np.array(always, np.int32)
-        sizes = [len(some) for some in self._waiting]
+        sizes = [len(clauses) for clauses in self._waiting]
         self.condition_start = np.r_[0, np.cumsum(sizes)].astype(np.int32)
-        joined = [clause for some in self._waiting for clause in some]
+        joined = [clause for clauses in self._waiting for clause in clauses]
         self.condition_clause = np.array(joined, np.int32)
         self._literals = list(self._known)
-        self._numbered: tuple[Calls, Ints] | None = None
-        self.shape: Any = None  # of all clauses together, with the calls that it is of
-        del self._known, self._places, self._waiting
+        self._numbered: tuple[Calls, Int32Array] | None = None
+        self.shape: Any = None  # (calls, shape of all clauses over them), kept by `deciding`
+        del self._known, self._condition_numbers, self._waiting
 
     def _wait(self, condition: Node | None, clause: int, always: list[int]) -> None:
-        """Have a clause looked at when its condition is true."""
+        """Note that a clause is to be considered when its condition is true."""
         if condition is None:
             always.append(clause)
             return
-        place = self._places.get(condition)
-        if place is None:
-            place = self._places[condition] = len(self.conditions)
+        number = self._condition_numbers.get(condition)
+        if number is None:
+            number = self._condition_numbers[condition] = len(self.conditions)
             self.conditions.append(condition)
             self._waiting.append([])
-        self._waiting[place].append(clause)
+        self._waiting[number].append(clause)
 
     def __len__(self) -> int:
         return len(self.rule)
@@ -83,20 +81,20 @@ class ClauseTable:
     def literals(self) -> int:
         return len(self._literals)
 
-    def literal_numbers(self, calls: Calls) -> Ints:
-        """The literals of all clauses by the numbers that `calls` gives them."""
+    def literal_numbers(self, calls: Calls) -> Int32Array:
+        """The literals of all clauses, as the numbers that `calls` gives them."""
         known = self._numbered
         if known is None or known[0] is not calls:
             known = self._numbered = calls, calls.numbers(self._literals)[self._local]
         return known[1]
 
-    def clauses_when(self, conditions: Ints) -> Ints:
-        """The clauses to look at when these conditions are true, in order."""
-        some = [
+    def clauses_when(self, conditions: Int32Array) -> Int32Array:
+        """The clauses to consider when these conditions are true, in order."""
+        waiting = [
             self.condition_clause[self.condition_start[c] : self.condition_start[c + 1]]
             for c in conditions.tolist()
         ]
-        if not some:
+        if not waiting:
             return self.always
-        found: Ints = np.unique(np.concatenate([self.always, *some]))
-        return found
+        clauses: Int32Array = np.unique(np.concatenate([self.always, *waiting]))
+        return clauses

@@ -1,8 +1,8 @@
-"""Rules that calls decide, for one event or for many at once: each call at most once an event.
+"""Deciding rules by calls, for one event or for many; each call is made at most once per event.
 
-`Undecided` is an event with the clauses that the index left open. `Decider` asks call by call, in
-the order of `order`; many events are asked in rounds, so that operators with a batch form answer
-for all of them together.
+`Undecided` is an event with the clauses that the index left open. `Decider` makes call after call
+in the order of `order`. Many events are decided in rounds, so that operators with a batch form
+answer for all of them together.
 """
 
 from __future__ import annotations
@@ -13,70 +13,66 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from matchwood.forking import renew_in_children
+from matchwood.kernels.array_types import Int32Array
+from matchwood.kernels.array_view import ArrayView
 from matchwood.language.bindings import Answer, truth_of_join
 from matchwood.language.evaluation import Hierarchies, argument_values, truth_of
 from matchwood.language.events import Event
 from matchwood.language.tree import And, Call, Node, Not, Or, walk
-from matchwood.language.variables import Join, canonical_call
+from matchwood.language.tree.variables import Join, canonical_call
 from matchwood.operators.clauses import ClauseTable
 from matchwood.operators.learning import Calls
-from matchwood.operators.order import (
-    TRUE,
-    Clauses,
-    State,
-    begin,
-    clauses_over,
-    conclude,
-    gather,
-    new_state,
-)
-from matchwood.operators.registry import Failure, Operator, Operators
-from matchwood.operators.report import MAX_RULES, Report
+from matchwood.operators.order import clauses_over, new_state
+from matchwood.operators.order_kernels import TRUE, Clauses, State, begin, conclude, distinct_calls
+from matchwood.operators.registry import CallFailure, Operator, Operators
+from matchwood.operators.report import MAX_RULES, OperatorReport
 from matchwood.operators.residue import calls_of
-from matchwood.operators.stepping import DONE, JOINS, LAYOUTS, step
-from matchwood.views import View
+from matchwood.operators.step_kernels import DONE, JOINS, LAYOUTS, step
 
-Ints = NDArray[np.int32]
-TOGETHER = 4 << 20  # literals of clauses that are open at once, of many events
-MOST_FREE = 8  # states that are kept for clauses of which all are open again and again
-SLACK = 4  # numbers are given anew when so many times more are known than are used
+# The most open clauses that the events which are decided together may have.
+MOST_OPEN_CLAUSES = 4 << 20
+
+# States that are kept for reuse, where all clauses of a table are open again and again.
+MOST_FREE = 8
+
+# Calls are numbered anew when this many times more literals are known than are in use.
+SLACK = 4
 
 
-class Source(NamedTuple):
-    """Where rules come from: their clauses, and what to call them where one fails."""
+class ClauseSource(NamedTuple):
+    """Where rules come from: their clauses, and their ids for reports of failures."""
 
     table: ClauseTable
     name: Callable[[int], Any]  # ordinal → id
 
 
 class Undecided:
-    """An event, the clauses that are open, and what operators answered of it."""
+    """An event, its open clauses, and what operators answered."""
 
-    def __init__(self, seen: Event, chosen: Sequence[tuple[Source, Ints]]) -> None:
+    def __init__(self, seen: Event, chosen: Sequence[tuple[ClauseSource, Int32Array]]) -> None:
         self.seen = seen
         self.chosen = chosen
         self.answers: dict[Call, Answer] = {}
-        self.taken: list[tuple[Call, float]] = []  # seconds of the calls that were made
-        self.true: list[Ints] = []  # ordinals, of each source
+        self.taken: list[tuple[Call, float]] = []  # calls that were made, with their seconds
+        self.true: list[Int32Array] = []  # ordinals of true rules, by source
         self.size = sum(len(clauses) for _, clauses in chosen)
 
 
 class _Shape(NamedTuple):
-    """The arrays of some clauses: what about them is the same for every event."""
+    """What is the same about some clauses for every event."""
 
-    owners: list[tuple[Source, Ints]]  # clauses without those that are whole rules
-    ordinals: list[Ints]  # of their rules, of each source
-    literals: Ints  # their numbers
-    calls: Ints
+    owners: list[tuple[ClauseSource, Int32Array]]  # clauses, without those that are whole rules
+    ordinals: list[Int32Array]  # of their rules, by source
+    literals: Int32Array  # numbers of the literals in `Calls`
+    calls: Int32Array  # numbers of the calls in `Calls`
     clauses: Clauses
-    free: list[tuple[State, View]]  # of events that are decided, to be used again
+    free: list[tuple[State, ArrayView]]  # states of decided events, for reuse
 
 
-def _shape_of(chosen: Sequence[tuple[Source, Ints]], calls: Calls) -> _Shape:
-    """The shape of the clauses that an event leaves open; of all of a table it is kept there."""
+def _shape_of(chosen: Sequence[tuple[ClauseSource, Int32Array]], calls: Calls) -> _Shape:
+    """The shape of an event's open clauses; if they are all of one table, it is kept there."""
     if len(chosen) != 1 or len(chosen[0][1]) < len(chosen[0][0].table):
         return _new_shape(chosen, calls)
     table = chosen[0][0].table
@@ -87,14 +83,14 @@ def _shape_of(chosen: Sequence[tuple[Source, Ints]], calls: Calls) -> _Shape:
     return shape
 
 
-def _new_shape(chosen: Sequence[tuple[Source, Ints]], calls: Calls) -> _Shape:
+def _new_shape(chosen: Sequence[tuple[ClauseSource, Int32Array]], calls: Calls) -> _Shape:
     starts, literals, rules, joins = [np.zeros(1, np.int32)], [], [], []
-    owners: list[tuple[Source, Ints]] = []
-    ordinals: list[Ints] = []
+    owners: list[tuple[ClauseSource, Int32Array]] = []
+    ordinals: list[Int32Array] = []
     size = first = 0
-    for source, given in chosen:
+    for source, open_clauses in chosen:
         table = source.table
-        clauses = given[~table.is_whole[given]] if table.whole else given
+        clauses = open_clauses[~table.is_whole[open_clauses]] if table.whole else open_clauses
         lengths = table.start[clauses + 1] - table.start[clauses]
         starts.append((np.cumsum(lengths) + size).astype(np.int32))
         literals.append(_rows(table.start, table.literal_numbers(calls), clauses, lengths))
@@ -109,7 +105,9 @@ def _new_shape(chosen: Sequence[tuple[Source, Ints]], calls: Calls) -> _Shape:
     start = np.concatenate(starts)
     flat = np.concatenate([np.empty(0, np.int32), *literals])
     scratch = calls.borrow()
-    local, numbers, call_of, call_numbers = gather(start, flat, calls.literal_call, *scratch)
+    local, numbers, call_of, call_numbers = distinct_calls(
+        start, flat, calls.literal_call, *scratch
+    )
     calls.give_back(scratch)
     over = clauses_over(
         start,
@@ -134,24 +132,24 @@ class _Problem:
             self.state, self._view = self._free.pop()
         except IndexError:
             self.state = new_state(self.clauses, chances, costs)
-            self._view = View(LAYOUTS, self.clauses, self.state)
+            self._view = ArrayView(LAYOUTS, self.clauses, self.state)
         else:
             self.state.chance[:], self.state.cost[:] = chances, costs
             begin(self.clauses, self.state)
-        self.known: list[int] = []  # literals, by number, and whether they hold
-        self.held: list[bool] = []
+        self.known: list[int] = []  # numbers of the literals that calls have decided
+        self.truths: list[bool] = []  # whether each of them holds
 
     def next(self, answered: int = DONE) -> int:
-        """The call to make next, by its place, after one was answered; DONE or JOINS."""
+        """The number of the call to make after one was answered, or DONE or JOINS."""
         return int(step(self._view.places, answered))
 
     def close(self) -> None:
-        """It is decided: what it worked with is free for the next."""
+        """Release the state for the next event."""
         if len(self._free) < MOST_FREE:
             self._free.append((self.state, self._view))
 
-    def source_of(self, clause: int) -> tuple[Source, int]:
-        """Whose a clause is, and its number there."""
+    def source_of(self, clause: int) -> tuple[ClauseSource, int]:
+        """The source of a clause, and its number there."""
         for source, clauses in self.owners:
             if clause < len(clauses):
                 return source, int(clauses[clause])
@@ -160,45 +158,47 @@ class _Problem:
 
     def rules_asking(self, call: int, most: int = MAX_RULES) -> list[Any]:
         """The ids of some rules that wait for a call."""
-        found: list[Any] = []
+        ids: list[Any] = []
         shape = self.clauses
         for literal in shape.call_literal[shape.call_start[call] : shape.call_start[call + 1]]:
             low, high = shape.literal_start[literal], shape.literal_start[literal + 1]
             for clause in shape.literal_clause[low:high].tolist():
-                if self.state.live[clause] and len(found) < most:
+                if self.state.live[clause] and len(ids) < most:
                     source, number = self.source_of(clause)
-                    found.append(source.name(int(source.table.rule[number])))
-        return found
+                    ids.append(source.name(int(source.table.rule[number])))
+        return ids
 
-    def true_rules(self) -> list[Ints]:
-        """The ordinals of the rules that came out true, of each source."""
-        found, first = [], 0
+    def true_rules(self) -> list[Int32Array]:
+        """The ordinals of the rules that are true, by source."""
+        by_source, first = [], 0
         for ordinals in self.ordinals:
             decided = self.state.decided[first : first + len(ordinals)]
-            found.append(ordinals[decided == TRUE])
+            by_source.append(ordinals[decided == TRUE])
             first += len(ordinals)
-        return found
+        return by_source
 
 
-def _rows(start: Ints, items: Ints, rows: Ints, lengths: Ints) -> Ints:
+def _rows(
+    start: Int32Array, items: Int32Array, rows: Int32Array, lengths: Int32Array
+) -> Int32Array:
     """Some rows of a list of lists, one after the other."""
     if len(rows) == len(start) - 1:
         return items
     before = np.cumsum(lengths) - lengths
-    places = np.arange(int(lengths.sum())) + np.repeat(start[rows] - before, lengths)
-    found: Ints = items[places]
-    return found
+    positions = np.arange(int(lengths.sum())) + np.repeat(start[rows] - before, lengths)
+    selected: Int32Array = items[positions]
+    return selected
 
 
 class Decider:
-    """The operators of a matcher, what is learned of them, and what they did."""
+    """The operators of a matcher, what is learned about their calls, and the report on them."""
 
     def __init__(self, operators: Operators, schema: Hierarchies | None) -> None:
         self.operators = operators
         self.schema = schema
         self.calls = Calls(operators)
-        self.report = Report()
-        self.waited = 0.0  # seconds that events took with rules that are in no index yet
+        self.report = OperatorReport()
+        self.waited = 0.0  # seconds spent on rules that are not in an index yet
         renew_in_children(self)
 
     def after_fork(self) -> None:
@@ -206,7 +206,7 @@ class Decider:
             self.calls = Calls(self.operators)  # what was learned is learned anew
 
     def tidy(self, tables: Iterable[ClauseTable]) -> None:
-        """Forget the calls of rules that are gone, once they are many."""
+        """Forget the calls of removed rules once there are many."""
         used = list(tables)
         if len(self.calls) > 1_000 + SLACK * sum(table.literals for table in used):
             calls = Calls(self.operators)
@@ -230,7 +230,7 @@ class Decider:
         self._learn(problem, calls)
 
     def _answer(self, event: Undecided, node: Call, rules: Callable[[], list[Any]]) -> Answer:
-        """The answer of a canonical call, which is made if it was not; `rules` say who asks."""
+        """The answer of a canonical call, which is made unless it was; `rules` gives the askers."""
         if node in event.answers:
             return event.answers[node]
         values = argument_values(node, event.seen)
@@ -238,10 +238,10 @@ class Decider:
             event.answers[node] = None
             return None
         started = perf_counter()
-        answer: Answer | Failure
+        answer: Answer | CallFailure
         try:
             answer = self.operators[node.name].ask(node, values, event.seen)
-        except Failure as failure:
+        except CallFailure as failure:
             answer = failure
         self._note(event, node, answer, perf_counter() - started, rules)
         return event.answers[node]
@@ -250,28 +250,28 @@ class Decider:
         self,
         event: Undecided,
         node: Call,
-        answer: Answer | Failure,
+        answer: Answer | CallFailure,
         seconds: float,
         rules: Callable[[], list[Any]],
     ) -> None:
-        """Keep an answer, what it took, and what went wrong."""
+        """Store an answer, how long it took, and what went wrong."""
         self.report.note(node.name, 1, seconds)
         event.taken.append((node, seconds))
-        if isinstance(answer, Failure):
+        if isinstance(answer, CallFailure):
             self.report.note_failure(node.name, str(node), answer, rules())
             answer = None
         event.answers[node] = answer
 
     def _take(self, problem: _Problem, call: int, answer: Answer, calls: Calls) -> int:
-        """Go on with the answer of a call: the next one, or DONE."""
+        """Take in the answer of a call; returns the next call, or DONE."""
         shape, state, seen = problem.clauses, problem.state, problem.event.seen
         low, high = shape.call_start[call], shape.call_start[call + 1]
         for literal in shape.call_literal[low:high].tolist():
             number = int(problem.literals[literal])
-            held = holds(calls.literals[number], answer, seen)
-            state.holds[literal] = held
+            is_true = holds(calls.literals[number], answer, seen)
+            state.holds[literal] = is_true
             problem.known.append(number)
-            problem.held.append(held)
+            problem.truths.append(is_true)
         following = problem.next(call)
         if following != JOINS:
             return following
@@ -284,16 +284,16 @@ class Decider:
         return problem.next()
 
     def _learn(self, problem: _Problem, calls: Calls) -> None:
-        """Keep what an event showed: estimates are needed only when the next one begins."""
-        calls.note_truths(problem.known, problem.held)
+        """Update the estimates from a decided event; they are read when the next one begins."""
+        calls.note_truths(problem.known, problem.truths)
         calls.note_costs(problem.event.taken)
         problem.close()
 
-    def _with_whole(self, problem: _Problem) -> list[Ints]:
-        """The rules that are true, those decided as a whole among them."""
-        found = problem.true_rules()
+    def _with_whole(self, problem: _Problem) -> list[Int32Array]:
+        """The rules that are true, including those that are evaluated as a whole."""
+        by_source = problem.true_rules()
         event = problem.event
-        for place, (source, clauses) in enumerate(event.chosen):
+        for index, (source, clauses) in enumerate(event.chosen):
             table = source.table
             more = []
             for clause in clauses[table.is_whole[clauses]].tolist():
@@ -302,26 +302,28 @@ class Decider:
                 if lazily(table.whole[clause], event.seen, ask, self.schema) is True:
                     more.append(ordinal)
             if more:
-                found[place] = np.union1d(found[place], np.array(more, np.int32)).astype(np.int32)
-        return found
+                by_source[index] = np.union1d(by_source[index], np.array(more, np.int32)).astype(
+                    np.int32
+                )
+        return by_source
 
     def asking(self, event: Undecided, rule: Any) -> Callable[[Call], Answer]:
-        """What answers the calls that a rule makes of an event, each once."""
+        """A function that answers the calls of a rule for an event, making each only once."""
         return lambda node: self._answer(event, canonical_call(node), lambda: [rule])
 
     # Many events
 
     def decide_many(self, events: Sequence[Undecided]) -> None:
-        """`decide` for each, in rounds: a call each, those of an operator answered together."""
-        some: list[Undecided] = []
+        """`decide` each event, in rounds of one call per event, answered by operator."""
+        together: list[Undecided] = []
         size = 0
         for event in events:
-            some.append(event)
+            together.append(event)
             size += event.size
-            if size > TOGETHER:
-                self._decide_together(some)
-                some, size = [], 0
-        self._decide_together(some)
+            if size > MOST_OPEN_CLAUSES:
+                self._decide_together(together)
+                together, size = [], 0
+        self._decide_together(together)
 
     def _decide_together(self, events: Sequence[Undecided]) -> None:
         calls = self.calls
@@ -348,7 +350,7 @@ class Decider:
     def _ask_together(
         self, operator: Operator, asked: Sequence[tuple[_Problem, int]], calls: Calls
     ) -> None:
-        """Make these calls of an operator, if they are not made yet."""
+        """Make those of these calls of an operator that were not made yet."""
         waiting: dict[int, list[tuple[_Problem, int, Call, list[object]]]] = {}
         for problem, call in asked:
             node = calls.calls[problem.calls[call]]
@@ -360,18 +362,20 @@ class Decider:
                 event.answers[node] = None
             else:
                 waiting.setdefault(len(values), []).append((problem, call, node, values))
-        for some in waiting.values():
-            problems, places, nodes, columns = zip(*some, strict=True)
+        for asked_together in waiting.values():
+            problems, call_numbers, nodes, columns = zip(*asked_together, strict=True)
             started = perf_counter()
             answers = operator.ask_many(nodes, columns, [p.event.seen for p in problems])
-            each = (perf_counter() - started) / len(some)
-            for problem, place, node, answer in zip(problems, places, nodes, answers, strict=True):
-                rules = partial(problem.rules_asking, place)
-                self._note(problem.event, node, answer, each, rules)
+            seconds = (perf_counter() - started) / len(asked_together)
+            for problem, call_number, node, answer in zip(
+                problems, call_numbers, nodes, answers, strict=True
+            ):
+                rules = partial(problem.rules_asking, call_number)
+                self._note(problem.event, node, answer, seconds, rules)
 
 
 def holds(literal: Node, answer: Answer, seen: Event) -> bool:
-    """Whether a literal holds, given the answer of its call; undefined does not."""
+    """Whether a literal holds, given the answer of its call; an undefined one does not."""
     if isinstance(literal, Not):
         inner = literal.operands[0]
         if isinstance(inner, Join):
@@ -388,19 +392,19 @@ def lazily(
     ask: Callable[[Call], Answer],
     schema: Hierarchies | None,
 ) -> bool | None:
-    """The truth of a rule, cheap operands first, and no call once its node is decided."""
+    """The truth of a rule; operands with few calls come first, and none once a node is decided."""
     of_node = truth_of(seen, ask, schema)
 
     def truth(node: Node) -> bool | None:
         if not node.operands:
             return of_node(node, ())
         decisive = False if isinstance(node, And) else True if isinstance(node, Or) else None
-        found: list[bool | None] = []
+        truths: list[bool | None] = []
         for operand in sorted(node.operands, key=_costs):
-            found.append(truth(operand))
-            if decisive is not None and found[-1] is decisive:
+            truths.append(truth(operand))
+            if decisive is not None and truths[-1] is decisive:
                 return decisive
-        return of_node(node, found)
+        return of_node(node, truths)
 
     return truth(tree)
 

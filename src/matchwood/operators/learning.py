@@ -1,9 +1,10 @@
-"""The calls and literals of a matcher, numbered, and what is learned of them as they are asked.
+"""The calls and literals of a matcher, numbered, with what is learned while they are evaluated.
 
-A literal's chance to hold and a call's cost are estimated from what was seen lately: counts are
-halved when they are full, and a mean moves by a part of each observation at least. Until a call has
-been made often its operator's mean counts with its own, and at first what was said when that was
-registered. Costs are means of logarithms: a call that had to wait once is not taken for a slow one.
+A literal's chance to hold and a call's cost are estimated from recent observations: counts are
+halved when they reach a limit, and every observation moves a mean by a minimum share. Until a call
+has been made often, the mean of its operator counts beside its own, and at first the cost that the
+operator was registered with. Costs are means of logarithms, so that a call which had to wait once
+is not taken for a slow one.
 """
 
 from __future__ import annotations
@@ -16,26 +17,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.compiled import inlined, lean
 from matchwood.forking import is_left_held
+from matchwood.kernels.array_types import FloatArray, Int32Array
 from matchwood.language.tree import Call, Node
-from matchwood.operators.registry import COST, Operator
+from matchwood.operators.learning_kernels import AROUND, note_costs, note_truths
+from matchwood.operators.registry import ASSUMED_SECONDS, Operator
 from matchwood.operators.residue import calls_in
 
-FULL = 256  # observations of a literal before they count half
-PRIOR = 2.0  # observations that the mean of its operator is worth, for chances
-COST_PRIOR = 4.0  # and for costs
-RECENT = 32  # observations that a cost is the mean of, about
-AROUND = 2e-5  # seconds that every call takes beside its operator: less is not worth telling apart
+# Observations of a literal that the mean of its operator is worth, for chances.
+PRIOR = 2.0
 
-Ints = NDArray[np.int32]
-Floats = NDArray[np.float64]
+# Observations of a call that the mean of its operator is worth, for costs.
+COST_PRIOR = 4.0
 
 
 class Calls:
     """Calls and literals by number, with their estimates; shared by all threads of a matcher.
 
-    Two threads that note an observation at the same time may lose one of them.
+    If two threads note an observation at the same time, one of the two may be lost.
     """
 
     def __init__(self, operators: Mapping[str, Operator]) -> None:
@@ -46,35 +45,35 @@ class Calls:
         self._by_name: dict[str, int] = {}
         self.calls: list[Call] = []
         self.literals: list[Node] = []
-        self.literal_call: Ints = np.empty(0, np.int32)
-        self._literal_operator: Ints = np.empty(0, np.int32)
-        self._call_operator: Ints = np.empty(0, np.int32)
-        self._asked: Floats = np.empty(0)
-        self._held: Floats = np.empty(0)
-        self._cost: Floats = np.empty(0)  # the mean of logarithms
-        self._made: Floats = np.empty(0)  # how often, up to RECENT
-        self._operator_asked: Floats = np.empty(0)
-        self._operator_held: Floats = np.empty(0)
-        self._operator_cost: Floats = np.empty(0)
-        self._operator_made: Floats = np.empty(0)
-        self._scratch: list[tuple[Ints, Ints]] = []
+        self.literal_call: Int32Array = np.empty(0, np.int32)
+        self._literal_operator: Int32Array = np.empty(0, np.int32)
+        self._call_operator: Int32Array = np.empty(0, np.int32)
+        self._asked: FloatArray = np.empty(0)
+        self._held: FloatArray = np.empty(0)
+        self._cost: FloatArray = np.empty(0)  # the mean of logarithms
+        self._made: FloatArray = np.empty(0)  # how often, up to RECENT
+        self._operator_asked: FloatArray = np.empty(0)
+        self._operator_held: FloatArray = np.empty(0)
+        self._operator_cost: FloatArray = np.empty(0)
+        self._operator_made: FloatArray = np.empty(0)
+        self._scratch: list[tuple[Int32Array, Int32Array]] = []
 
     def __len__(self) -> int:
         return len(self.literals)
 
     def was_changing(self) -> bool:
-        """In a forked process: whether a thread that is not there was adding to this one."""
-        held = is_left_held(self._lock)
-        if held:
+        """In a forked process: whether a thread of the parent was changing this at the fork."""
+        lock_was_held = is_left_held(self._lock)
+        if lock_was_held:
             self._lock = threading.Lock()
-        return held
+        return lock_was_held
 
-    def numbers(self, literals: Iterable[Node]) -> Ints:
-        """The numbers of literals, new ones added."""
+    def numbers(self, literals: Iterable[Node]) -> Int32Array:
+        """The numbers of literals; unknown ones are added."""
         with self._lock:
-            found = np.array([self._add(literal) for literal in literals], np.int32)
+            numbers = np.array([self._add(literal) for literal in literals], np.int32)
             self._grow()
-        return found
+        return numbers
 
     def _add(self, literal: Node) -> int:
         known = self._literal.get(literal)
@@ -90,7 +89,7 @@ class Calls:
         return len(self.literals) - 1
 
     def _grow(self) -> None:
-        """Arrays for what was added; readers go on with those that they took."""
+        """Replace the arrays by longer ones; readers keep using those that they took."""
         literals, calls, names = len(self.literals), len(self.calls), len(self._by_name)
         if literals > len(self.literal_call):
             new = self.literals[len(self.literal_call) :]
@@ -102,7 +101,7 @@ class Calls:
             self.literal_call = np.r_[self.literal_call, np.array(numbers, np.int32)]
         if names > len(self._operator_cost):
             fresh = list(self._by_name)[len(self._operator_cost) :]
-            said = [log(self._said(name) + AROUND) for name in fresh]
+            said = [log(self._registered_cost(name) + AROUND) for name in fresh]
             self._operator_made = _longer(self._operator_made, names, COST_PRIOR)
             self._operator_asked = _longer(self._operator_asked, names, 0.0)
             self._operator_held = _longer(self._operator_held, names, 0.0)
@@ -114,104 +113,70 @@ class Calls:
             self._cost = _longer(self._cost, calls, 0.0)
             self._call_operator = np.r_[self._call_operator, np.array(operators, np.int32)]
 
-    def _said(self, name: str) -> float:
+    def _registered_cost(self, name: str) -> float:
         operator = self._operators.get(name)
-        return COST if operator is None else operator.cost
+        return ASSUMED_SECONDS if operator is None else operator.cost
 
     # Estimates
 
-    def chances(self, literals: Ints) -> Floats:
+    def chances(self, literals: Int32Array) -> FloatArray:
         """The chance of each literal to hold."""
         operators = self._literal_operator[literals]
         mean = (self._operator_held + 1) / (self._operator_asked + 2)
-        held = self._held[literals] + PRIOR * mean[operators]
-        return held / (self._asked[literals] + PRIOR)
+        times_true = self._held[literals] + PRIOR * mean[operators]
+        return times_true / (self._asked[literals] + PRIOR)
 
-    def costs(self, calls: Ints) -> Floats:
+    def costs(self, calls: Int32Array) -> FloatArray:
         """The cost of each call, in seconds."""
         mean = self._operator_cost[self._call_operator[calls]]
         own = self._made[calls] / (self._made[calls] + COST_PRIOR)
-        found: Floats = np.exp(own * self._cost[calls] + (1 - own) * mean)
-        return found
+        seconds: FloatArray = np.exp(own * self._cost[calls] + (1 - own) * mean)
+        return seconds
 
     def note_costs(self, taken: Sequence[tuple[Call, float]]) -> None:
-        """The seconds that calls took."""
-        found = [(self._number.get(call), seconds) for call, seconds in taken]
-        numbers = np.array([number for number, _ in found if number is not None], np.int32)
-        seconds = np.array([seconds for number, seconds in found if number is not None], np.float64)
+        """Take in how many seconds calls took."""
+        numbered = [(self._number.get(call), seconds) for call, seconds in taken]
+        numbers = np.array([number for number, _ in numbered if number is not None], np.int32)
+        seconds = np.array(
+            [seconds for number, seconds in numbered if number is not None], np.float64
+        )
         own = (self._call_operator, self._cost, self._made)
-        _note_costs(numbers, seconds, *own, self._operator_cost, self._operator_made)
+        note_costs(numbers, seconds, *own, self._operator_cost, self._operator_made)
 
     def note_truths(self, literals: Sequence[int], holds: Sequence[bool]) -> None:
-        """Whether literals held."""
-        numbers, held = np.array(literals, np.int32), np.array(holds, np.float64)
+        """Take in whether literals held."""
+        numbers, truths = np.array(literals, np.int32), np.array(holds, np.float64)
         own = (self._literal_operator, self._asked, self._held)
-        _note_truths(numbers, held, *own, self._operator_asked, self._operator_held)
+        note_truths(numbers, truths, *own, self._operator_asked, self._operator_held)
 
     def learned_from(self, other: Calls) -> None:
-        """Take over what another one learned of what is here."""
-        with other._lock:  # what is known there has its arrays only when they have grown
-            for literal, place in self._literal.items():
-                before = other._literal.get(literal)
-                if before is not None:
-                    self._asked[place] = other._asked[before]
-                    self._held[place] = other._held[before]
-            for call, place in self._number.items():
-                known = other._number.get(call)
-                if known is not None:
-                    self._cost[place] = other._cost[known]
-                    self._made[place] = other._made[known]
+        """Copy what another table learned about the calls and literals that are also here."""
+        with other._lock:  # a number there has its place in the arrays only after `_grow`
+            for literal, number in self._literal.items():
+                number_there = other._literal.get(literal)
+                if number_there is not None:
+                    self._asked[number] = other._asked[number_there]
+                    self._held[number] = other._held[number_there]
+            for call, number in self._number.items():
+                number_there = other._number.get(call)
+                if number_there is not None:
+                    self._cost[number] = other._cost[number_there]
+                    self._made[number] = other._made[number_there]
 
-    # Scratch for `order.gather`
+    # Scratch for `order_kernels.distinct_calls`
 
-    def borrow(self) -> tuple[Ints, Ints]:
-        """Two arrays of -1, by literal and by call; give them back as they were."""
+    def borrow(self) -> tuple[Int32Array, Int32Array]:
+        """Two arrays of -1, by literal and by call; give them back unchanged."""
         sizes = len(self.literal_call), len(self._cost)
         while self._scratch:
-            found = self._scratch.pop()
-            if (len(found[0]), len(found[1])) == sizes:
-                return found
+            scratch = self._scratch.pop()
+            if (len(scratch[0]), len(scratch[1])) == sizes:
+                return scratch
         return np.full(sizes[0], -1, np.int32), np.full(sizes[1], -1, np.int32)
 
-    def give_back(self, scratch: tuple[Ints, Ints]) -> None:
+    def give_back(self, scratch: tuple[Int32Array, Int32Array]) -> None:
         if len(self._scratch) < 8:
             self._scratch.append(scratch)
-
-
-@inlined
-def _average(mean: Floats, made: Floats, place: int, value: float) -> None:
-    made[place] = min(made[place] + 1, RECENT)
-    mean[place] += (value - mean[place]) / made[place]
-
-
-@inlined
-def _count(asked: Floats, held: Floats, place: int, holds: float) -> None:
-    if asked[place] >= FULL:
-        asked[place] /= 2
-        held[place] /= 2
-    asked[place] += 1
-    held[place] += holds
-
-
-@lean
-def _note_costs(
-    numbers: Ints, seconds: Floats, operator: Ints, cost: Floats, made: Floats,
-    operator_cost: Floats, operator_made: Floats,
-) -> None:  # fmt: skip
-    for i in range(len(numbers)):
-        taken = log(seconds[i] + AROUND)
-        _average(cost, made, numbers[i], taken)
-        _average(operator_cost, operator_made, operator[numbers[i]], taken)
-
-
-@lean
-def _note_truths(
-    numbers: Ints, holds: Floats, operator: Ints, asked: Floats, held: Floats,
-    operator_asked: Floats, operator_held: Floats,
-) -> None:  # fmt: skip
-    for i in range(len(numbers)):
-        _count(asked, held, numbers[i], holds[i])
-        _count(operator_asked, operator_held, operator[numbers[i]], holds[i])
 
 
 def _longer(array: NDArray[Any], size: int, value: float) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""`@operator`: a function becomes an operator that rules call by name; registries of them."""
+"""`@operator`, which makes a function an operator that rules call by name, and registries."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
-from matchwood.language.arithmetic import Variable
 from matchwood.language.bindings import Answer, AnswerError, rows_of
-from matchwood.language.calls import BUILT_IN
 from matchwood.language.events import Event
-from matchwood.language.tokens import KEYWORDS, is_name
+from matchwood.language.names import KEYWORDS, is_name
 from matchwood.language.tree import Call
-from matchwood.operators.running import Overdue, Watched, run_together
+from matchwood.language.tree.arithmetic import Variable
+from matchwood.language.tree.calls import BUILT_IN
+from matchwood.operators.call_execution import Overdue, TimedThreads, run_together
 
-COST = 1e-3  # seconds: what a call is taken to cost until it has been made
+# Seconds that a call is assumed to take until it has been measured.
+ASSUMED_SECONDS = 1e-3
 Function = Callable[..., Any]
 
 
-class Failure(Exception):
-    """A call that has no answer: `kind` is "exception", "timeout" or "answer"."""
+class CallFailure(Exception):
+    """A call without an answer: `kind` is "exception", "timeout" or "answer"."""
 
     def __init__(self, kind: str, reason: str) -> None:
         super().__init__(reason)
@@ -29,25 +30,25 @@ class Failure(Exception):
         self.reason = reason
 
     @classmethod
-    def of(cls, error: BaseException) -> Failure:
-        if isinstance(error, Failure):
+    def of(cls, error: BaseException) -> CallFailure:
+        if isinstance(error, CallFailure):
             return error
         if isinstance(error, Overdue | TimeoutError):
-            return cls("timeout", str(error) or "it ran over its time")
+            return cls("timeout", str(error) or "it exceeded its time limit")
         if isinstance(error, AnswerError):
             return cls("answer", str(error))
         return cls("exception", f"{type(error).__name__}: {error}"[:500])
 
 
 class Operator:
-    """A function that rules call by name; call it, and it is the function that it was."""
+    """A function that rules call by name; calling the operator calls that function."""
 
     def __init__(
         self,
         name: str,
         function: Function | None,
         *,
-        cost: float = COST,
+        cost: float = ASSUMED_SECONDS,
         timeout: float | None = None,
         binds: Sequence[str] = (),
         columns: Function | None = None,
@@ -55,7 +56,9 @@ class Operator:
         check: Callable[[Call], None] | None = None,
     ) -> None:
         if not is_name(name) or name.lower() in KEYWORDS:
-            raise ValueError(f"an operator's name is letters, digits and _, found {name!r}")
+            raise ValueError(
+                f"the name of an operator consists of letters, digits and _, found {name!r}"
+            )
         if name in BUILT_IN:
             raise ValueError(f"{name} is built into the language: choose another name")
         if not cost >= 0 or (timeout is not None and not timeout > 0):
@@ -70,7 +73,7 @@ class Operator:
         self._takes_event = takes_event
         self._takes_variables = function is not None and _has_variables(function)
         self.asynchronous = inspect.iscoroutinefunction(function)
-        self._watched = Watched()
+        self._watched = TimedThreads()
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         function = self.function or self.columns
@@ -78,7 +81,7 @@ class Operator:
         return function(*arguments, **named)
 
     def batch(self, function: Function) -> Function:
-        """Give the operator a batch form: Arrow columns of the arguments in, a column out."""
+        """Add a batch form: it takes one Arrow column per argument and returns a column."""
         self.columns = function
         return function
 
@@ -96,14 +99,14 @@ class Operator:
     # Answers
 
     def answer(self, call: Call, values: Sequence[object], seen: Event) -> Answer:
-        """The rows of one call; undefined where it fails."""
+        """The rows of one call, or None (undefined) if it fails."""
         try:
             return self.ask(call, values, seen)
-        except Failure:
+        except CallFailure:
             return None
 
     def ask(self, call: Call, values: Sequence[object], seen: Event) -> Answer:
-        """The rows of one call; a `Failure` where there are none."""
+        """The rows of one call; raises `CallFailure` if it fails."""
         if self.function is None:
             return _good(self.ask_columns([call], [values])[0])
         try:
@@ -117,53 +120,54 @@ class Operator:
                 result = self._call(call, values, seen)
             return rows_of(result, call, self.binds)
         except Exception as error:
-            raise Failure.of(error) from error
+            raise CallFailure.of(error) from error
 
     def ask_many(
         self, calls: Sequence[Call], values: Sequence[Sequence[object]], seen: Sequence[Event]
-    ) -> list[Answer | Failure]:
-        """The rows of many calls, with as many variables each: together, if it knows how."""
-        if self.columns is not None and len({len(some) for some in values}) == 1:
+    ) -> list[Answer | CallFailure]:
+        """The rows of many calls, answered together if the operator has a batch form."""
+        if self.columns is not None and len({len(row) for row in values}) == 1:
             return self.ask_columns(calls, values)
         if not self.asynchronous:
             asked = zip(calls, values, seen, strict=True)
-            return [self._ask_softly(*one) for one in asked]
+            return [self._ask_softly(*question) for question in asked]
         started = [
-            (lambda one=one: self._call(*one)) for one in zip(calls, values, seen, strict=True)
+            (lambda question=question: self._call(*question))
+            for question in zip(calls, values, seen, strict=True)
         ]
-        found: list[Answer | Failure] = []
+        answers: list[Answer | CallFailure] = []
         for call, result in zip(calls, run_together(started, self.timeout), strict=True):
-            found.append(self._read(result, call))
-        return found
+            answers.append(self._read(result, call))
+        return answers
 
     def ask_columns(
         self, calls: Sequence[Call], values: Sequence[Sequence[object]]
-    ) -> list[Answer | Failure]:
-        """The rows of calls through the batch form, type by type: a column has one."""
+    ) -> list[Answer | CallFailure]:
+        """The rows of calls through the batch form, one column per type of value."""
         from matchwood.arrow.making import by_types
 
         groups = by_types(values)
         if len(groups) == 1:
             return self._ask_group(calls, values)
-        found: dict[int, Answer | Failure] = {}
-        for places in groups:
-            some = self._ask_group([calls[p] for p in places], [values[p] for p in places])
-            found.update(zip(places, some, strict=True))
-        return [found[place] for place in range(len(calls))]
+        answers: dict[int, Answer | CallFailure] = {}
+        for rows in groups:
+            group = self._ask_group([calls[row] for row in rows], [values[row] for row in rows])
+            answers.update(zip(rows, group, strict=True))
+        return [answers[row] for row in range(len(calls))]
 
     def _ask_group(
         self, calls: Sequence[Call], values: Sequence[Sequence[object]]
-    ) -> list[Answer | Failure]:
+    ) -> list[Answer | CallFailure]:
         from matchwood.arrow.making import array_of
 
         columns = self.columns
         assert columns is not None
         try:
-            given = [array_of(column) for column in zip(*values, strict=True)]
+            arguments = [array_of(column) for column in zip(*values, strict=True)]
             if self.timeout is None:
-                result = columns(*given)
+                result = columns(*arguments)
             else:
-                result = self._watched.run(lambda: columns(*given), self.timeout)
+                result = self._watched.run(lambda: columns(*arguments), self.timeout)
             rows = result.to_pylist() if hasattr(result, "to_pylist") else list(result)
             if len(rows) != len(calls):
                 raise AnswerError(
@@ -171,47 +175,49 @@ class Operator:
                 )
         except Exception as error:
             if len(calls) == 1 or isinstance(error, Overdue):
-                return [Failure.of(error)] * len(calls)
-            alone = zip(calls, values, strict=True)  # one bad event is not to spoil the others
-            return [self._ask_group([call], [some])[0] for call, some in alone]
+                return [CallFailure.of(error)] * len(calls)
+            alone = zip(calls, values, strict=True)  # one bad event must not spoil the others
+            return [self._ask_group([call], [row])[0] for call, row in alone]
         return [self._read(row, call) for row, call in zip(rows, calls, strict=True)]
 
     def _call(self, call: Call, values: Sequence[object], seen: Event) -> Any:
         function = self.function
         assert function is not None
-        given = (seen.raw, *values) if self._takes_event else values
+        arguments = (seen.raw, *values) if self._takes_event else values
         if not self._takes_variables:
-            return function(*given)
-        places = [i for i, a in enumerate(call.arguments) if isinstance(a, Variable)]
-        return function(*given, variables=tuple(places))
+            return function(*arguments)
+        variables = [i for i, a in enumerate(call.arguments) if isinstance(a, Variable)]
+        return function(*arguments, variables=tuple(variables))
 
-    def _ask_softly(self, call: Call, values: Sequence[object], seen: Event) -> Answer | Failure:
+    def _ask_softly(
+        self, call: Call, values: Sequence[object], seen: Event
+    ) -> Answer | CallFailure:
         try:
             return self.ask(call, values, seen)
-        except Failure as failure:
+        except CallFailure as failure:
             return failure
 
-    def _read(self, result: Any, call: Call) -> Answer | Failure:
+    def _read(self, result: Any, call: Call) -> Answer | CallFailure:
         if isinstance(result, BaseException):
-            return Failure.of(result)
+            return CallFailure.of(result)
         try:
             return rows_of(result, call, self.binds)
         except Exception as error:
-            return Failure.of(error)
+            return CallFailure.of(error)
 
 
-def _good(answer: Answer | Failure) -> Answer:
-    if isinstance(answer, Failure):
+def _good(answer: Answer | CallFailure) -> Answer:
+    if isinstance(answer, CallFailure):
         raise answer
     return answer
 
 
 def _has_variables(function: Function) -> bool:
     try:
-        found = inspect.signature(function).parameters.get("variables")
+        parameter = inspect.signature(function).parameters.get("variables")
     except (TypeError, ValueError):
         return False
-    return found is not None and found.kind is inspect.Parameter.KEYWORD_ONLY
+    return parameter is not None and parameter.kind is inspect.Parameter.KEYWORD_ONLY
 
 
 def _named(module: str, name: str) -> Any:
@@ -241,21 +247,21 @@ def _made(
 def operator(
     name: str,
     *,
-    cost: float = COST,
+    cost: float = ASSUMED_SECONDS,
     timeout: float | None = None,
     binds: Sequence[str] = (),
     batch: bool = False,
 ) -> Callable[[Function], Operator]:
-    """Make an operator of a function, which rules then call by `name`.
+    """Make a function an operator, which rules then call by `name`.
 
-    The function gets the event, a mapping of attributes, and the values of the arguments that are
-    no variables. It answers with a bool, with None for undefined, or with the rows that it binds
-    its variables to: an iterable of tuples, of dicts by the names in `binds`, or of single values.
-    It may be a coroutine function. With `batch` it gets an Arrow column for each of those
-    arguments instead, and answers with a column; `name.batch` gives a function such a form beside.
+    The function receives the event, a mapping of attributes, and the values of those arguments
+    that are not variables. It answers with a bool, with None for undefined, or with the rows that
+    its variables are bound to: an iterable of tuples, of dicts with the names in `binds`, or of
+    single values. It may be a coroutine function. With `batch` it receives one Arrow column per
+    argument instead, and returns a column; `name.batch` adds such a form to an operator.
 
-    `cost` is what a call takes, in seconds, before that has been measured. A call that takes
-    longer than `timeout` seconds, or raises, is undefined.
+    `cost` is the assumed duration of a call in seconds until it has been measured. A call that
+    takes longer than `timeout` seconds, or raises, is undefined.
 
     >>> @operator("near", cost=0.002)
     ... def near(event, city, other):
@@ -278,37 +284,37 @@ class Operators(Mapping[str, Operator]):
 
     def __init__(self, operators: Iterable[Operator] = ()) -> None:
         self._by_name: dict[str, Operator] = {}
-        for one in operators:
-            known = self._by_name.setdefault(one.name, one)
-            if known is not one:
-                raise ValueError(f"two operators are registered as {one.name!r}")
+        for added in operators:
+            known = self._by_name.setdefault(added.name, added)
+            if known is not added:
+                raise ValueError(f"two operators are registered as {added.name!r}")
 
     @classmethod
-    def of(cls, given: Any) -> Operators:
-        """A registry of whatever names operators: operators, functions by name, a module.
+    def of(cls, operators: Any) -> Operators:
+        """A registry of operators, of functions by name, or of the operators of a module.
 
-        A plain function under a name gets the values of the arguments, without the event.
+        A plain function under a name receives the values of the arguments, without the event.
         """
-        if given is None:
+        if operators is None:
             return cls()
-        if isinstance(given, Operators):
-            return given
-        if isinstance(given, str):
-            return load(given)
-        if isinstance(given, ModuleType):
-            return _of_module(given)
-        if isinstance(given, Operator):
-            return cls([given])
-        if isinstance(given, Mapping):
-            return cls(_of_function(name, function) for name, function in given.items())
-        found = list(given)
-        for one in found:
-            if not isinstance(one, Operator):
+        if isinstance(operators, Operators):
+            return operators
+        if isinstance(operators, str):
+            return load(operators)
+        if isinstance(operators, ModuleType):
+            return _of_module(operators)
+        if isinstance(operators, Operator):
+            return cls([operators])
+        if isinstance(operators, Mapping):
+            return cls(_of_function(name, function) for name, function in operators.items())
+        listed = list(operators)
+        for item in listed:
+            if not isinstance(item, Operator):
                 raise TypeError(
-                    f"operators are what @operator makes, functions by name, or a module, "
-                    f"found {type(one).__name__}"
+                    f"expected operators made by @operator, functions by name, or a module, "
+                    f"found {type(item).__name__}"
                 )
-        return cls(found)
+        return cls(listed)
 
     def __getitem__(self, name: str) -> Operator:
         return self._by_name[name]
@@ -342,12 +348,12 @@ def _of_function(name: str, function: Any) -> Operator:
 
 
 def load(module: str) -> Operators:
-    """The operators of a module, by its path: those that it defines or imports.
+    """The operators that a module defines or imports; `module` is its import path.
 
-    An ImportError that says so where there is no such module, a ValueError where it has none.
+    Raises ImportError if there is no such module, and ValueError if it has no operators.
     """
     try:
-        found = importlib.import_module(module)
+        imported = importlib.import_module(module)
     except ModuleNotFoundError as error:
         if error.name is not None and module.split(".")[0] == error.name.split(".")[0]:
             raise ModuleNotFoundError(
@@ -356,11 +362,11 @@ def load(module: str) -> Operators:
                 name=error.name,
             ) from error
         raise
-    return _of_module(found)
+    return _of_module(imported)
 
 
 def _of_module(module: ModuleType) -> Operators:
-    operators = [one for one in vars(module).values() if isinstance(one, Operator)]
+    operators = [value for value in vars(module).values() if isinstance(value, Operator)]
     if not operators:
         raise ValueError(f"operators: the module {module.__name__!r} has none made by @operator")
     return Operators(dict.fromkeys(operators))

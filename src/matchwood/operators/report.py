@@ -9,17 +9,20 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from matchwood.forking import is_left_held, renew_in_children
-from matchwood.operators.registry import Failure
+from matchwood.operators.registry import CallFailure
 
-MAX_FAILURES = 100  # kinds of failure that are told apart; the oldest is forgotten
-MAX_RULES = 5  # rules that are named with one
+# Kinds of failure that are told apart; beyond it the one not seen for longest is forgotten.
+MAX_FAILURES = 100
+
+# Rules that are named with each kind of failure, at most.
+MAX_RULES = 5
 
 _log = logging.getLogger("matchwood.operators")
 
 
 @dataclass
 class OperatorFigures:
-    """Of one operator: calls, seconds that they took, and those without an answer."""
+    """The calls of one operator, the seconds they took, and how many had no answer."""
 
     operator: str
     calls: int = 0
@@ -29,8 +32,8 @@ class OperatorFigures:
 
 
 @dataclass
-class Failed:
-    """Calls that failed alike: `kind` is exception, timeout or answer."""
+class FailedCalls:
+    """Calls that failed in the same way: `kind` is exception, timeout or answer."""
 
     operator: str
     call: str
@@ -45,14 +48,14 @@ class Failed:
         return f"{self.call}{rules}: {self.reason} ({self.kind}, {times})"
 
 
-class Report:
-    """Counted for one matcher by all its threads."""
+class OperatorReport:
+    """The calls of one matcher, counted by all its threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         renew_in_children(self)
         self._operators: dict[str, OperatorFigures] = {}
-        self._failures: dict[tuple[str, str, str], Failed] = {}
+        self._failures: dict[tuple[str, str, str], FailedCalls] = {}
 
     def after_fork(self) -> None:
         if is_left_held(self._lock):
@@ -67,7 +70,7 @@ class Report:
             figures.seconds += seconds
 
     def note_failure(
-        self, operator: str, call: str, failure: Failure, rules: Sequence[Any]
+        self, operator: str, call: str, failure: CallFailure, rules: Sequence[Any]
     ) -> None:
         with self._lock:
             figures = self._operators.setdefault(operator, OperatorFigures(operator))
@@ -76,7 +79,7 @@ class Report:
             key = (operator, call, failure.kind)
             known = self._failures.pop(key, None)
             first = known is None
-            entry = known or Failed(operator, call, failure.kind, failure.reason)
+            entry = known or FailedCalls(operator, call, failure.kind, failure.reason)
             entry.count += 1
             entry.reason = failure.reason
             for rule in rules:
@@ -91,26 +94,26 @@ class Report:
     @property
     def operators(self) -> list[OperatorFigures]:
         with self._lock:
-            return [OperatorFigures(**asdict(one)) for one in self._operators.values()]
+            return [OperatorFigures(**asdict(figures)) for figures in self._operators.values()]
 
     @property
-    def failures(self) -> list[Failed]:
-        """The failures, those seen last at the end."""
+    def failures(self) -> list[FailedCalls]:
+        """The failures, the most recent last."""
         with self._lock:
-            return [Failed(**asdict(one)) for one in self._failures.values()]
+            return [FailedCalls(**asdict(failure)) for failure in self._failures.values()]
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "operators": [asdict(one) for one in self.operators],
-            "failures": [asdict(one) for one in self.failures],
+            "operators": [asdict(figures) for figures in self.operators],
+            "failures": [asdict(failure) for failure in self.failures],
         }
 
     def __str__(self) -> str:
         lines = [
-            f"{one.operator}: {one.calls:,} calls in {one.seconds:.3f} s, "
-            f"{one.failed:,} failed, {one.timed_out:,} timed out"
-            for one in self.operators
+            f"{figures.operator}: {figures.calls:,} calls in {figures.seconds:.3f} s, "
+            f"{figures.failed:,} failed, {figures.timed_out:,} timed out"
+            for figures in self.operators
         ]
-        return "\n".join([*lines, *(f"  {one}" for one in self.failures)]) or "no calls"
+        return "\n".join([*lines, *(f"  {failure}" for failure in self.failures)]) or "no calls"
 
     __repr__ = __str__

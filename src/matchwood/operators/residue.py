@@ -1,8 +1,9 @@
 """What remains of a rule for operators to decide, once all other predicates are known.
 
-A rule is true when one of its *options* is: a condition without calls, which the index answers,
-and literals over calls, which have to be asked. `lower` is the condition under which no call is
-needed. Negation is pushed to predicates first, so undefined can be taken for false.
+A rule is true if one of its *options* is. An option is a condition without calls, which the index
+decides, and literals over calls, which have to be made. `lower` is the condition under which no
+call is needed. Negation is pushed down to predicates first, so that undefined can be treated as
+false.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from matchwood.language.calls import BUILT_IN
+from matchwood.language.joins import joined
 from matchwood.language.tree import (
     And,
     Call,
@@ -23,22 +24,25 @@ from matchwood.language.tree import (
     fold,
     walk,
 )
-from matchwood.language.variables import (
+from matchwood.language.tree.calls import BUILT_IN
+from matchwood.language.tree.variables import (
     Join,
     canonical_call,
     canonical_join,
     constrained,
-    joined,
     variables_of,
 )
-from matchwood.normalise.negation import push_negations
+from matchwood.rewrite.negation import push_negations
 
-MAX_OPTIONS = 64  # of a rule; beyond them it is decided as a whole, its calls in turn
-MAX_PARITY = 6  # operands of an `xor` that is written out
+# Options of a rule, at most; a rule with more is evaluated as a whole, one call after another.
+MAX_OPTIONS = 64
+
+# Operands of an `xor` or `xnor` that is expanded into options, at most.
+MAX_PARITY = 6
 
 
 class Option(NamedTuple):
-    """A condition (None: always), literals over one call each, and joins over several."""
+    """A condition (None if always true), literals over one call each, and joins over several."""
 
     condition: Node | None
     literals: tuple[Node, ...]
@@ -46,12 +50,12 @@ class Option(NamedTuple):
 
 
 class Residue(NamedTuple):
-    """The options of a rule; or, if they are too many, when it is to be decided as a whole."""
+    """The options of a rule, or the whole rule if it has too many of them."""
 
-    lower: Node | None
+    lower: Node | None  # the condition under which the rule is true without a call
     options: tuple[Option, ...]
-    whole: Node | None  # the rule, joined
-    upper: Node | None  # under which condition it is worth asking; None: always
+    whole: Node | None  # the rule with its joins, if it is evaluated as a whole
+    upper: Node | None  # the condition under which that is worthwhile; None: always
 
 
 def is_costly(tree: Node) -> bool:
@@ -91,7 +95,8 @@ class _TooMany(Exception):
     pass
 
 
-_Options = Node | list[Option]  # a node: without calls
+# The options of a node, or the node itself if it makes no calls.
+_Options = Node | list[Option]
 
 
 def _options(node: Node, operands: Sequence[_Options]) -> _Options:
@@ -105,9 +110,9 @@ def _options(node: Node, operands: Sequence[_Options]) -> _Options:
         return [_of_negation(node.operands[0])]
     if isinstance(node, Or):
         costly = [operand for operand in operands if not isinstance(operand, Node)]
-        found = [option for options in costly for option in options]
+        with_calls = [option for options in costly for option in options]
         condition = _any(plain)
-        return _bounded([*found, *([] if condition is None else [Option(condition, (), ())])])
+        return _bounded([*with_calls, *([] if condition is None else [Option(condition, (), ())])])
     if isinstance(node, And):
         return _product([_listed(operand) for operand in operands])
     return _of_parity(node)
@@ -124,7 +129,9 @@ def _of_leaf(node: Node) -> Option:
         literals = []
         for call in node.calls:
             names = set(variables_of(call))
-            own = [one for one in node.constraints if constrained(one) <= names]
+            own = [
+                constraint for constraint in node.constraints if constrained(constraint) <= names
+            ]
             literals.append(canonical_join(Join([call], own)))
         return Option(None, tuple(dict.fromkeys(literals)), (node,))
     assert isinstance(node, Call)
@@ -140,7 +147,7 @@ def _of_negation(node: Node) -> Option:
 
 
 def _of_parity(node: Node) -> _Options:
-    """`a xor b` is `a and not b or not a and b`; of an `xnor` the first operand is negated."""
+    """`a xor b` is `a and not b or not a and b`; for an `xnor` the first operand is negated."""
     if len(node.operands) > MAX_PARITY:
         raise _TooMany
     first, *others = node.operands
@@ -154,14 +161,16 @@ def _of_parity(node: Node) -> _Options:
 
 
 def _product(operands: Sequence[list[Option]]) -> list[Option]:
-    found = [Option(None, (), ())]
+    combined = [Option(None, (), ())]
     for options in operands:
-        found = _bounded([_both(left, right) for left in found for right in options])
-    return found
+        combined = _bounded([_both(left, right) for left in combined for right in options])
+    return combined
 
 
 def _both(left: Option, right: Option) -> Option:
-    conditions = [one for one in (left.condition, right.condition) if one is not None]
+    conditions = [
+        condition for condition in (left.condition, right.condition) if condition is not None
+    ]
     return Option(
         _all(conditions),
         tuple(dict.fromkeys((*left.literals, *right.literals))),
@@ -179,8 +188,8 @@ def _all(conditions: Sequence[Node]) -> Node | None:
     if not conditions:
         return None
     flat: list[Node] = []
-    for one in conditions:
-        flat.extend(one.operands if isinstance(one, And) else (one,))
+    for condition in conditions:
+        flat.extend(condition.operands if isinstance(condition, And) else (condition,))
     return flat[0] if len(flat) == 1 else And(flat)
 
 
@@ -191,7 +200,7 @@ def _any(conditions: Sequence[Node]) -> Node | None:
 
 
 def _upper(whole: Node) -> Node | None:
-    """A condition without calls that holds wherever the rule may be true; None: everywhere."""
+    """A condition without calls that holds whenever the rule may be true; None: always."""
 
     def step(node: Node, operands: Sequence[Node | None]) -> Node | None:
         if not operands:
@@ -207,7 +216,7 @@ def _upper(whole: Node) -> Node | None:
 
 
 def calls_of(tree: Node) -> tuple[Call, ...]:
-    """The calls of operators in a rule, up to the names of their variables."""
+    """The distinct calls of operators in a rule, with variables renamed to a canonical form."""
     calls = (node for node in walk(tree) if isinstance(node, Call) and _asks(node))
     return tuple(dict.fromkeys(canonical_call(call) for call in calls))
 

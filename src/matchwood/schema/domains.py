@@ -5,8 +5,8 @@
     Enumerated    a list of values, perhaps with an order of their own
     Hierarchical  the nodes of a hierarchy
 
-Rules compare strings by code point, whatever the domain; an order of the domain's own is written
-out in rules as `in` and `isa` (`Schema.spell_out`).
+Rules compare strings by code point, whatever the domain is. To use an order that only the domain
+has, rules are written with `in` and `isa`, which `Schema.spell_out` does.
 """
 
 from __future__ import annotations
@@ -22,38 +22,53 @@ from matchwood.language.values import Family, Literal, family_of, literal
 from matchwood.schema.errors import SchemaError, nearest
 from matchwood.schema.hierarchy import Hierarchy
 
-_SHOWN = 6  # values of a domain that an error names
+# The most values of a domain that an error names.
+_MOST_VALUES_NAMED = 6
 
 Number = int | Decimal
 
 
 class Domain(ABC):
-    """The values of an attribute: of one family, and perhaps only some of them."""
+    """The values that an attribute may have, all of one family.
+
+    >>> domain: Domain = Range(0, 5)
+    >>> print(domain.outside(7))
+    expected a number from 0 to 5, found 7
+    """
 
     family: Family
 
     @abstractmethod
     def __contains__(self, value: Literal) -> bool:
-        """Whether a value of the family is of the domain."""
+        """Whether a value of the family is in the domain."""
 
     @abstractmethod
     def __str__(self) -> str:
-        """What a value of it is, as in 'expected a number from 0 to 5'."""
+        """What its values are, as in 'expected a number from 0 to 5'."""
 
-    ordered = True  # whether `<` on strings by code point, or on numbers, is what is meant
+    ordered = True  # whether `<` means the order of the family: of numbers, or of code points
+
+    @property
+    def has_own_order(self) -> bool:
+        """Whether the domain states an order other than that of its family."""
+        return not self.ordered
 
     def outside(self, value: Literal) -> str | None:
-        """What to say of a value of the family that is not of the domain, None if it is."""
+        """The error for a value of the family that is not in the domain; None if it is."""
         return None if value in self else f"expected {self}, found {shown(value)}"
 
     def compared(self, op: str, value: Literal) -> list[Literal] | None:
-        """The values for which `op value` holds in an order of the domain's own, None without."""
+        """The values for which `op value` holds in the domain's own order; None if it has none."""
         return None
 
 
 @dataclass(frozen=True)
 class Plain(Domain):
-    """Every value of a family."""
+    """Every value of a family.
+
+    >>> 18 in Plain(Family.NUMBER), "x" in Plain(Family.NUMBER)
+    (True, False)
+    """
 
     family: Family
 
@@ -66,7 +81,11 @@ class Plain(Domain):
 
 @dataclass(frozen=True)
 class Range(Domain):
-    """Numbers from a minimum to a maximum, both included; None where there is none."""
+    """Numbers from a minimum to a maximum, both included; None if there is no bound.
+
+    >>> 5 in Range(0, 5), -1 in Range(0), -1 in Range(None, 5)
+    (True, False, True)
+    """
 
     minimum: Number | None = None
     maximum: Number | None = None
@@ -75,7 +94,7 @@ class Range(Domain):
     def __post_init__(self) -> None:
         low, high = self.minimum, self.maximum
         if low is not None and high is not None and low > high:
-            raise SchemaError(f"the minimum {low} is over the maximum {high}")
+            raise SchemaError(f"the minimum {low} is above the maximum {high}")
 
     def __contains__(self, value: Literal) -> bool:
         if family_of(value) is not Family.NUMBER:
@@ -92,7 +111,7 @@ class Range(Domain):
 
 
 class Enumerated(Domain):
-    """Some values of one family; `chains` are ascending and together make a partial order.
+    """A list of values of one family, perhaps with a partial order, made of ascending chains.
 
     >>> condition = Enumerated(["poor", "good", "mint"], [["poor", "good", "mint"]])
     >>> "good" in condition, condition.compared(">=", "good")
@@ -108,8 +127,8 @@ class Enumerated(Domain):
         self.family = family_of(self.values[0])
         for value in self.values:
             if family_of(value) is not self.family:
-                found = f"a {self.family} and a {family_of(value)}"
-                raise SchemaError(f"the values of a domain are of one family, found {found}")
+                two_families = f"a {self.family} and a {family_of(value)}"
+                raise SchemaError(f"the values of a domain are of one family, found {two_families}")
         if len(set(self.values)) < len(self.values):
             twice = next(value for value in self.values if self.values.count(value) > 1)
             raise SchemaError(f"{shown(twice)} is there twice")
@@ -128,6 +147,10 @@ class Enumerated(Domain):
     @property
     def ordered(self) -> bool:  # type: ignore[override]
         return self.family is Family.NUMBER and self.chains is None
+
+    @property
+    def has_own_order(self) -> bool:
+        return self.chains is not None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Enumerated) and (self.values, self.chains) == (
@@ -148,15 +171,20 @@ class Enumerated(Domain):
         if self.chains is None:
             return None
         if op in (">", ">="):
-            found = self._greater[value]
+            others = self._greater[value]
         else:
-            found = {other for other in self.values if value in self._greater[other]}
-        return [v for v in self.values if v in found or (v == value and op in ("<=", ">="))]
+            others = {other for other in self.values if value in self._greater[other]}
+        return [v for v in self.values if v in others or (v == value and op in ("<=", ">="))]
 
 
 @dataclass(frozen=True)
 class Hierarchical(Domain):
-    """The nodes of a hierarchy; one is less than another where it is a kind of it."""
+    """The nodes of a hierarchy; a node is less than another if it is a kind of it.
+
+    >>> furniture = Hierarchical(Hierarchy({"table": "furniture", "chair": "furniture"}))
+    >>> "chair" in furniture, furniture.compared("<", "furniture")
+    (True, ['chair', 'table'])
+    """
 
     hierarchy: Hierarchy
     family = Family.STRING
@@ -174,15 +202,16 @@ class Hierarchical(Domain):
 
     def compared(self, op: str, value: Literal) -> list[Literal] | None:
         kind = str(value)
-        found = self.hierarchy.above(kind) if op in (">", ">=") else self.hierarchy.below(kind)
-        return [kind, *found] if op in ("<=", ">=") else list(found)
+        others = self.hierarchy.above(kind) if op in (">", ">=") else self.hierarchy.below(kind)
+        return [kind, *others] if op in ("<=", ">=") else list(others)
 
 
+# The domains that have the name of a family.
 FAMILIES: dict[str, Domain] = {str(family): Plain(family) for family in Family}
 
 
 def shown(value: Literal) -> str:
-    """A value as rules write it, cut where it is long."""
+    """A value as rules write it, shortened if it is long."""
     if isinstance(value, str):
         text = value if len(value) <= 60 else value[:60] + "…"
         return "'" + text.replace("'", "''") + "'"
@@ -192,28 +221,28 @@ def shown(value: Literal) -> str:
 
 
 def listed(values: Sequence[Literal]) -> str:
-    """The first few values."""
-    rest = len(values) - _SHOWN
-    first = ", ".join(map(shown, values[:_SHOWN]))
+    """The first few values, and how many more there are."""
+    rest = len(values) - _MOST_VALUES_NAMED
+    first = ", ".join(map(shown, values[:_MOST_VALUES_NAMED]))
     return first if rest <= 0 else f"{first} and {rest:,} more"
 
 
 def _value(value: object) -> Literal:
     try:
-        found = literal(value)
+        canonical = literal(value)
     except RuleError as error:
         raise SchemaError(f"a value of a domain: {error.reason}") from None
-    if isinstance(found, bool) or not isinstance(found, str | int | Decimal):
+    if isinstance(canonical, bool) or not isinstance(canonical, str | int | Decimal):
         raise SchemaError(
-            f"the values of a domain are strings or numbers, found a {family_of(found)}"
+            f"the values of a domain are strings or numbers, found a {family_of(canonical)}"
         )
-    return found
+    return canonical
 
 
 def _closure(
     values: Sequence[Literal], chains: Iterable[Sequence[Literal]]
 ) -> dict[Literal, set[Literal]]:
-    """For each value all that are greater; a SchemaError where one is greater than itself."""
+    """All greater values of each value; a SchemaError if a value is greater than itself."""
     direct: dict[Literal, set[Literal]] = {value: set() for value in values}
     for chain in chains:
         for value in chain:

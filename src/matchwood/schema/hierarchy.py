@@ -1,4 +1,4 @@
-"""Hierarchies: trees of kinds, in which a dining table is a table and a table is furniture."""
+"""Hierarchies: trees of kinds, in which a dining table is a table, and a table is furniture."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Hierarchy:
         return hash(self.nodes)
 
     def is_a(self, value: str, kind: str) -> bool:
-        """Whether `value` is `kind` or below it; no value that is not a node is."""
+        """Whether `value` is `kind` or below it; False for a value that is not a node."""
         if value not in self.nodes:
             return False
         node: str | None = value
@@ -54,25 +54,25 @@ class Hierarchy:
 
     def above(self, kind: str) -> list[str]:
         """The kinds that `kind` is one of, nearest first, without itself."""
-        found = []
+        kinds = []
         node = self.parents.get(kind)
         while node is not None:
-            found.append(node)
+            kinds.append(node)
             node = self.parents.get(node)
-        return found
+        return kinds
 
     def below(self, kind: str) -> list[str]:
         """The kinds under `kind`, sorted, without itself."""
         children: dict[str, list[str]] = {}
         for child, parent in self.parents.items():
             children.setdefault(parent, []).append(child)
-        found: list[str] = []
+        kinds: list[str] = []
         waiting = [kind]
         while waiting:
             direct = children.get(waiting.pop(), [])
-            found += direct
+            kinds += direct
             waiting += direct
-        return sorted(found)
+        return sorted(kinds)
 
     def _refuse_cycles(self) -> None:
         done: set[str] = set()

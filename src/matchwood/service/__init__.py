@@ -1,6 +1,29 @@
-"""The publish/subscribe service: rules and subscriptions over HTTP, kept in a database.
+"""The publish/subscribe service: rules and subscriptions over HTTP, stored in a database.
 
-`create_app` makes the HTTP application of some `Settings`; `matchwood serve` runs it.
+`create_app` makes the HTTP application from `Settings`; `matchwood serve` runs it.
+
+The way of an event:
+
+    publisher ── POST /events ──▶ http ──▶ delivery.acceptance
+                                                │ matched with rules.rule_index,
+                                                ▼ stored by storage.writer
+                                            database
+                                                │ after the commit
+                                                ▼
+    subscriber ◀── stream, poll or webhook ── delivery.outbox
+        └──────── acknowledges ──▶ delivery.cursors ──▶ database
+
+Layers, from the top; a layer imports only those below it:
+
+http/         routes, models, middleware, and the application
+service       all parts put together, started and stopped
+housekeeping  work that is repeated beside requests
+delivery/     the way of an event from its acceptance to its subscribers
+rules/        rules, subscriptions and the event schema, in memory and in the database
+storage/      the database, the lock on it, the threads that write and read
+settings, problems, keys, limits, metrics, logs, times
+
+`page/` has the static files of the page at `/`.
 """
 
 from __future__ import annotations
@@ -8,16 +31,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from matchwood.service.app import create_app
+    from matchwood.service.http.app import create_app
     from matchwood.service.settings import Settings
 
 __all__ = ["Settings", "create_app"]
 
 
 def __getattr__(name: str) -> Any:
-    """Both are imported when they are first used: they bring FastAPI."""
+    """Import both when they are first used, since they import FastAPI."""
     if name == "create_app":
-        from matchwood.service.app import create_app
+        from matchwood.service.http.app import create_app
 
         return create_app
     if name == "Settings":

@@ -1,4 +1,4 @@
-"""Keys and tickets: random secrets of which only hashes are kept, compared in constant time."""
+"""API keys and tickets: random secrets, stored as hashes only and compared in constant time."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ import hmac
 import secrets
 from collections.abc import Sequence
 
-from matchwood.service.problems import Problem
+from matchwood.service.problems import RequestProblem
 from matchwood.service.settings import Key
 
-NO_KEYS = Key("", "admin", "")  # who calls where no keys are configured
+# The caller's key where no keys are configured: everybody may do everything.
+NO_KEYS = Key("", "admin", "")
 
 
 def new_secret(prefix: str) -> str:
-    """A random secret of 192 bits, as text that says what it is.
+    """A random secret of 192 bits, as text whose prefix says what it is for.
 
     >>> new_secret("ticket")[:7], len(new_secret("ticket"))
     ('ticket_', 39)
@@ -23,16 +24,16 @@ def new_secret(prefix: str) -> str:
 
 
 def hashed(secret: str) -> bytes:
-    """The hash that is kept; such secrets are too long to be guessed, so a quick one will do."""
+    """The hash that is stored. The secrets are too long to guess, so a fast hash is enough."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
 
 
-def is_secret_of(secret: str, kept: bytes) -> bool:
-    return hmac.compare_digest(hashed(secret), kept)
+def matches_hash(secret: str, stored: bytes) -> bool:
+    return hmac.compare_digest(hashed(secret), stored)
 
 
 class Keys:
-    """The keys of a service, and what each may do."""
+    """The configured keys, and what each permits."""
 
     def __init__(self, keys: Sequence[Key]) -> None:
         self._keys = [(bytes.fromhex(key.sha256), key) for key in keys]
@@ -41,29 +42,30 @@ class Keys:
         return len(self._keys)
 
     def of(self, secret: str | None) -> Key | None:
-        """The key that a secret is; every key is compared, whichever it is."""
+        """The key with this secret; all keys are compared, so that timing reveals nothing."""
         if not self._keys:
             return NO_KEYS
         if secret is None:
             return None
-        given = hashed(secret)
-        found = None
-        for kept, key in self._keys:
-            if hmac.compare_digest(given, kept):
-                found = key
-        return found
+        sent_hash = hashed(secret)
+        matching = None
+        for stored, key in self._keys:
+            if hmac.compare_digest(sent_hash, stored):
+                matching = key
+        return matching
 
     def require(self, secret: str | None, *roles: str) -> Key:
-        """The key of a request, which must have one of the roles, or be an administrator's."""
+        """The key of a request, whose role must be one of `roles` or admin."""
         key = self.of(secret)
         if key is None:
-            raise Problem("unauthenticated", "send a key as `Authorization: Bearer KEY`")
+            raise RequestProblem("unauthenticated", "send a key as `Authorization: Bearer KEY`")
         if key.role != "admin" and key.role not in roles:
             needed = " or ".join(dict.fromkeys((*roles, "admin")))
-            raise Problem("forbidden", f"this needs a key of role {needed}, found {key.role}")
+            detail = f"this requires a key of role {needed}, found {key.role}"
+            raise RequestProblem("forbidden", detail)
         return key
 
     def is_admin(self, secret: str | None) -> bool:
-        """Whether it is the key of an administrator: without keys, nobody's is."""
+        """Whether the secret is an administrator's key; if no keys are configured, none is."""
         key = self.of(secret)
         return bool(self._keys) and key is not None and key.role == "admin"

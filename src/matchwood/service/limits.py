@@ -1,4 +1,4 @@
-"""Limits on what comes in a second, and on what is under way at once."""
+"""Limits: how much per second (`RateLimit`), and how much at the same time (`ConcurrencyLimit`)."""
 
 from __future__ import annotations
 
@@ -8,79 +8,83 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from matchwood.service.problems import Problem
+from matchwood.service.problems import RequestProblem
 
 
-class Rate:
-    """So many a second for each name, saved up for one second (a token bucket).
+class RateLimit:
+    """A token bucket per name, which holds at most one second's worth of tokens.
 
-    >>> rate = Rate(10, "too-many-events", clock=lambda: 0.0)
-    >>> rate.take("key", 10)
-    >>> rate.take("key", 1)
+    >>> limit = RateLimit(10, "too-many-events", clock=lambda: 0.0)
+    >>> limit.take("key", 10)
+    >>> limit.take("key", 1)
     Traceback (most recent call last):
     ...
-    matchwood.service.problems.Problem: the limit is 10 a second: wait for 0.1 s
+    matchwood.service.problems.RequestProblem: the limit is 10 per second: wait for 0.1 s
     """
 
     def __init__(
-        self, a_second: float, problem: str, clock: Callable[[], float] = time.monotonic
+        self, per_second: float, problem: str, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._a_second = a_second
+        self._per_second = per_second
         self._problem = problem
         self._clock = clock
-        self._left: dict[str, tuple[float, float]] = {}  # what is left, and when that was
+        # For each name the tokens that were left, and the time at which that was so.
+        self._left: dict[str, tuple[float, float]] = {}
         self._lock = threading.Lock()
 
     def take(self, name: str, count: int) -> None:
-        """Take some, or say when there are enough; a count above the limit waits for all."""
-        if not self._a_second:
+        """Take `count` tokens, or raise a problem that says when enough will be there.
+
+        A count above the limit is let through when the bucket is full; the excess is owed, and
+        later calls wait for it.
+        """
+        if not self._per_second:
             return
         with self._lock:
             now = self._clock()
-            left, then = self._left.get(name, (self._a_second, now))
-            left = min(self._a_second, left + (now - then) * self._a_second)
-            wanted = min(count, self._a_second)
-            if left >= wanted:
-                # What is over the limit is owed: the next ones wait for it.
+            left, then = self._left.get(name, (self._per_second, now))
+            left = min(self._per_second, left + (now - then) * self._per_second)
+            needed = min(count, self._per_second)
+            if left >= needed:
                 self._left[name] = (left - count, now)
                 return
-        seconds = (wanted - left) / self._a_second
-        raise Problem(
+        seconds = (needed - left) / self._per_second
+        raise RequestProblem(
             self._problem,
-            f"the limit is {self._a_second:g} a second: wait for {seconds:.2g} s",
+            f"the limit is {self._per_second:g} per second: wait for {seconds:.2g} s",
             retry_after=seconds,
-            limit=self._a_second,
+            limit=self._per_second,
         )
 
 
-class Places:
-    """So many at once, in all and for each name."""
+class ConcurrencyLimit:
+    """How many may run at the same time, in total and per name."""
 
-    def __init__(self, most: int, most_a_name: int, problem: str, what: str) -> None:
-        self._most = most
-        self._most_a_name = most_a_name
+    def __init__(self, total: int, per_name: int, problem: str, noun: str) -> None:
+        self._total = total
+        self._per_name = per_name
         self._problem = problem
-        self._what = what
-        self._taken: Counter[str] = Counter()
+        self._noun = noun
+        self._taken_by: Counter[str] = Counter()
         self.taken = 0
 
     @contextmanager
-    def one(self, name: str) -> Iterator[None]:
-        """Take a place while something runs."""
-        if self.taken >= self._most:
-            self._refuse(self._most, "in all")
-        if self._taken[name] >= self._most_a_name:
-            self._refuse(self._most_a_name, "with this key")
+    def slot(self, name: str) -> Iterator[None]:
+        """Occupy a slot for as long as the context lasts."""
+        if self.taken >= self._total:
+            self._refuse(self._total, "in total")
+        if self._taken_by[name] >= self._per_name:
+            self._refuse(self._per_name, "with this key")
         self.taken += 1
-        self._taken[name] += 1
+        self._taken_by[name] += 1
         try:
             yield
         finally:
             self.taken -= 1
-            self._taken[name] -= 1
-            if not self._taken[name]:
-                del self._taken[name]
+            self._taken_by[name] -= 1
+            if not self._taken_by[name]:
+                del self._taken_by[name]
 
-    def _refuse(self, limit: int, whose: str) -> None:
-        detail = f"the limit is {limit} {self._what} {whose}"
-        raise Problem(self._problem, detail, retry_after=1, limit=limit)
+    def _refuse(self, limit: int, scope: str) -> None:
+        detail = f"the limit is {limit} {self._noun} {scope}"
+        raise RequestProblem(self._problem, detail, retry_after=1, limit=limit)

@@ -1,4 +1,4 @@
-"""Logs: a JSON object a line, with the id of the request that it belongs to."""
+"""Logging: one JSON object per line, with the id of the request that it belongs to."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 
 request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
-_KNOWN = set(vars(logging.LogRecord("", 0, "", 0, "", (), None))) | {"message", "asctime"}
-_KNOWN |= {"color_message", "taskName"}
+# Attributes that every log record has; any others came in through `extra`.
+_STANDARD = set(vars(logging.LogRecord("", 0, "", 0, "", (), None))) | {"message", "asctime"}
+_STANDARD |= {"color_message", "taskName"}
 
 
 class JsonLines(logging.Formatter):
-    """A record as one line of JSON; what it was given as `extra` are fields of it."""
+    """Formats a record as one line of JSON; each item of its `extra` becomes a field."""
 
     def format(self, record: logging.LogRecord) -> str:
         moment = datetime.fromtimestamp(record.created, UTC)
@@ -23,16 +24,16 @@ class JsonLines(logging.Formatter):
             "level": record.levelname.lower(),
             "message": record.getMessage(),
         }
-        if (of := request_id.get()) is not None:
-            line["request"] = of
-        line |= {name: value for name, value in vars(record).items() if name not in _KNOWN}
+        if (request := request_id.get()) is not None:
+            line["request"] = request
+        line |= {name: value for name, value in vars(record).items() if name not in _STANDARD}
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
         return json.dumps(line, ensure_ascii=False, default=str)
 
 
 def log_to_standard_error(level: str) -> None:
-    """Have the service and its server log as JSON lines."""
+    """Make the service and its server log JSON lines to standard error."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     for name in ("matchwood", "uvicorn"):

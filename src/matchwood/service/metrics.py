@@ -1,4 +1,4 @@
-"""What is counted, for Prometheus."""
+"""Metrics for Prometheus."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, generate_la
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+# Upper bounds of the latency histogram's buckets, in seconds.
+LATENCY_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 
-class Figures(Collector):
-    """How much there is, asked for when somebody looks."""
+class CurrentFigures(Collector):
+    """Gauges that are read from the service each time the metrics are scraped."""
 
     def __init__(self, figures: Callable[[], dict[str, int]]) -> None:
         self._figures = figures
@@ -20,46 +21,44 @@ class Figures(Collector):
     def collect(self) -> Iterator[Metric]:
         for name, value in self._figures().items():
             text = name.replace("_", " ")
-            yield GaugeMetricFamily(f"matchwood_{name}", f"now: {text}", value=value)
+            yield GaugeMetricFamily(f"matchwood_{name}", f"Current value of: {text}", value=value)
 
 
 class Metrics:
-    """The metrics of one service."""
+    """All metrics of one service."""
 
     def __init__(self, figures: Callable[[], dict[str, int]]) -> None:
         self._registry = registry = CollectorRegistry()
-        registry.register(Figures(figures))
+        registry.register(CurrentFigures(figures))
         self.requests = Counter(
             "matchwood_requests",
-            "Requests that were answered",
+            "Requests answered",
             ("method", "route", "status"),
             registry=registry,
         )
         self.seconds = Histogram(
             "matchwood_request_seconds",
-            "Seconds until a request was answered",
+            "Seconds taken to answer a request",
             ("method", "route"),
-            buckets=SECONDS,
+            buckets=LATENCY_BUCKETS,
             registry=registry,
         )
-        self.events = Counter(
-            "matchwood_events_accepted", "Events that were accepted", registry=registry
-        )
+        self.events = Counter("matchwood_events_accepted", "Events accepted", registry=registry)
         self.matches = Counter(
-            "matchwood_matches", "Subscriptions that events matched", registry=registry
+            "matchwood_matches", "Matches of events with subscriptions", registry=registry
         )
         self.delivered = Counter(
-            "matchwood_deliveries", "Events that were sent", ("way",), registry=registry
+            "matchwood_deliveries", "Events delivered to subscribers", ("way",), registry=registry
         )
         self.webhook_calls = Counter(
-            "matchwood_webhook_calls", "Calls of webhooks", ("result",), registry=registry
+            "matchwood_webhook_calls", "Calls to webhooks", ("result",), registry=registry
         )
         self.dead_letters = Counter(
-            "matchwood_dead_letters", "Events that webhooks would not take", registry=registry
+            "matchwood_dead_letters", "Events that webhooks did not accept", registry=registry
         )
         self.dropped = Counter(
             "matchwood_deliveries_dropped",
-            "Deliveries given up because they were not fetched in time",
+            "Deliveries dropped because they were not fetched in time",
             registry=registry,
         )
 

@@ -1,214 +1,152 @@
-"""`Service`: the parts of a running service, how they start, and what runs beside requests."""
+"""`Service`: the parts of a running service, how they are put together, started and stopped."""
 
 from __future__ import annotations
 
 import asyncio
+import functools
 import gc
 import logging
-import secrets
 import time
-from collections import defaultdict
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, Engine, bindparam, delete, select
+from sqlalchemy import Engine, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from matchwood import operators
 from matchwood.language.errors import RuleError
 from matchwood.schema import Schema
-from matchwood.service import acceptance
-from matchwood.service.acceptance import Acceptance
-from matchwood.service.database import events, migrate, open_engine, subscriptions
-from matchwood.service.dead_letters import DeadLetters
-from matchwood.service.event_schema import EventSchema
-from matchwood.service.holding import Displaced, Hold, sole_use
-from matchwood.service.index import SubscriptionIndex
+from matchwood.service.delivery.acceptance import Acceptance
+from matchwood.service.delivery.delivery_parts import DeliveryParts
+from matchwood.service.housekeeping import Expiry, Housekeeping, LockWatch
 from matchwood.service.keys import Keys
-from matchwood.service.limits import Places, Rate
+from matchwood.service.limits import ConcurrencyLimit, RateLimit
 from matchwood.service.metrics import Metrics
-from matchwood.service.outbox import Dropped, Outbox
-from matchwood.service.problems import Problem
-from matchwood.service.roster import Roster
-from matchwood.service.rule_set import RuleSet
+from matchwood.service.problems import RequestProblem
+from matchwood.service.rules.event_schema import EventSchema
+from matchwood.service.rules.rule_index import SubscriptionIndex
+from matchwood.service.rules.rule_set import RuleSet
+from matchwood.service.rules.subscription_roster import SubscriptionRoster
+from matchwood.service.rules.subscription_store import SubscriptionStore
 from matchwood.service.settings import Settings, SettingsError
-from matchwood.service.subscriptions import Subscriptions
-from matchwood.service.webhooks import Hook, Webhooks
-from matchwood.service.writer import Marks, Writer
+from matchwood.service.storage.database import subscriptions
+from matchwood.service.storage.database_lock import DatabaseTaken
+from matchwood.service.storage.storage_parts import StorageParts
 from matchwood.warm import warm_up
 
 log = logging.getLogger("matchwood.service")
+# Seconds after which a client should try again while the service loads.
+LOADING_RETRY_SECONDS = 2
+# Seconds after which a client should try again while the service closes.
+CLOSING_RETRY_SECONDS = 5
+# Seconds between checks that this process still holds the lock on the database.
+LOCK_SECONDS = 1.0
+# Seconds between searches for expired subscriptions.
+EXPIRY_SECONDS = 0.25
+# Seconds between writes of cursors that have moved.
+CURSOR_SECONDS = 0.1
+# Seconds between writes of webhooks' failed attempts.
+ATTEMPT_SECONDS = 1.0
+# Seconds between collections of the outbox.
+COLLECTION_SECONDS = 5.0
+
+
+@functools.cache
+def compile_kernels() -> None:
+    """Compile what matching needs, or load it from the cache: once per process."""
+    warm_up()
 
 
 class Service:
-    """A service on its database: `open`, `load` (which takes a while), then `close`."""
+    """A service on its database: `open`, `start` (which takes a while), then `close`.
 
-    engine: Engine
-    hold: Hold
-    writer: Writer
+    The service has its parts; no part has the service.
+    """
+
+    storage: StorageParts
     schema: EventSchema
-    roster: Roster
+    roster: SubscriptionRoster
     index: SubscriptionIndex
-    outbox: Outbox
-    acceptance: Acceptance
-    subscriptions: Subscriptions
+    subscriptions: SubscriptionStore
     rules: RuleSet
-    webhooks: Webhooks
-    dead_letters: DeadLetters
+    delivery: DeliveryParts
+    acceptance: Acceptance
 
     def __init__(self, settings: Settings, failed: Callable[[], None] | None = None) -> None:
         settings.check_binding()
-        self._failed = failed  # is called where the service must end
-        self._displaced = False
+        self._failed = failed  # is called if the service must end
         self.settings = settings
         self.keys = Keys(settings.keys)
         self.metrics = Metrics(self.figures)
         self.ready = False
         self.closing = asyncio.Event()
         limits = settings.limits
-        streams = (limits.streams, limits.streams_a_key)
-        self.streams = Places(*streams, "too-many-streams", "streams and waiting polls")
-        self.match_rate = Rate(limits.matches_a_second, "too-many-matches")
+        self.streams = ConcurrencyLimit(
+            limits.streams, limits.streams_per_key, "too-many-streams", "streams and waiting polls"
+        )
+        self.match_rate = RateLimit(limits.matches_per_second, "too-many-matches")
         self.threads = ThreadPoolExecutor(max(2, settings.threads), "work")
-        self.readers = ThreadPoolExecutor(4, "read")
-        self._held = ExitStack()
+        self._housekeeping = Housekeeping()
+        self._lock_watch: LockWatch | None = None
         self._opened = False
-        self._watchers: dict[int, set[asyncio.Event]] = defaultdict(set)
-        self._acknowledged: dict[int, int] = {}
-        self._beside: list[asyncio.Task[None]] = []
-        self._loop: asyncio.AbstractEventLoop | None = None
-
-    # Starting and stopping
 
     def open(self) -> None:
-        """Take hold of the database and bring its tables up to date."""
+        """Lock the database and bring its tables up to date."""
         if self._opened:
             return
         self._opened = True
         self._operators = self._load_operators()
-        self.engine = open_engine(self.settings)
-        self._held.callback(self.engine.dispose)
-        self.hold = self._held.enter_context(sole_use(self.engine))
-        migrate(self.engine)
-        self.hold.enter()
+        self.storage = StorageParts(self.settings)
 
     def load(self) -> None:
-        """Bring into memory what the database has, and compile what matches."""
+        """Load everything from the database, and compile what matching needs."""
         started = time.perf_counter()
-        warm_up()
-        self.writer = Writer(self.engine, self.hold)
-        if not self.writer.marks["database"]:
-            self.writer.marks.take("database", secrets.randbits(40) + 1)
-        database = self.writer.marks["database"]  # snapshots of another are not taken for its own
-        numbers, expires, cursors = self._read_subscriptions()
-        self.roster = Roster.of(numbers, expires, cursors)
-        self.outbox = Outbox(self.roster, self._woken)
-        self.schema = EventSchema(self.engine, self.writer, self.settings)
-        made_with = {"operators": self._operators, "schema": self.schema.load()}
-        self.index = SubscriptionIndex(self.settings.data, database, **made_with)
-        self.index.load(self.engine, numbers, self.writer.marks["change"])
-        acceptance.restore(self.engine, self.outbox)
-        parts = (self.engine, self.writer, self.roster, self.index)
-        self.subscriptions = Subscriptions(*parts, self.settings, self._hooked)
-        self.subscriptions.load_counts()
-        self.rules = RuleSet(
-            self.engine, self.writer, self.threads, self.settings, database, **made_with
-        )
-        self.rules.load()
+        compile_kernels()
+        self._load_rules()
+        self.delivery.load()
         self.acceptance = Acceptance(
             self.index,
+            self.schema.check_event,
             self.roster,
-            self.outbox,
-            self.writer,
+            self.delivery.outbox,
+            self.storage.writer,
             self.threads,
             self.settings.limits,
             self.metrics,
         )
-        self.acceptance.check = self.schema.check_event
-        self.subscriptions.fits = self.rules.fits = self.schema.check_rule
-        self.dead_letters = DeadLetters(self)
-        self.dead_letters.load()
-        self.webhooks = Webhooks(self, self.dead_letters)
-        self.webhooks.load()
         gc.collect()
-        gc.freeze()  # what is there by now stays: collections need not look at it
-        self.writer.start()
+        gc.freeze()  # what is loaded now stays: later collections need not examine it
+        self.storage.writer.start()
         seconds = round(time.perf_counter() - started, 3)
         log.info("the service is loaded", extra={"seconds": seconds})
 
-    async def start(self) -> None:
-        """Load, and start what runs beside requests; from then on the service is ready."""
-        self._loop = asyncio.get_running_loop()
-        await self._loop.run_in_executor(self.threads, self.load)
-        for work, seconds in (
-            (self._hold_on, 1.0),
-            (self._expire, 0.25),
-            (self._keep_cursors, 0.1),
-            (self._keep_attempts, 1.0),
-            (self._collect, 5.0),
-            (self._save, self.settings.snapshot_seconds),
-        ):
-            self._beside.append(asyncio.create_task(self._every(seconds, work)))
-        self._beside.append(asyncio.create_task(self.dead_letters.run()))
-        self.webhooks.start()
-        self.ready = True
-
-    async def close(self) -> None:
-        """Finish what was begun, write what is not written, and let go of the database."""
-        self.closing.set()
-        was_ready, self.ready = self.ready, False
-        for task in self._beside:
-            task.cancel()
-        await asyncio.gather(*self._beside, return_exceptions=True)
-        if was_ready:
-            await self.webhooks.close()
-            try:
-                await self._keep_cursors()
-                await self._keep_attempts()
-            except (SQLAlchemyError, Displaced) as error:  # they are delivered again
-                log.error("what was delivered is not written", extra={"error": str(error)})
-            await asyncio.to_thread(self.writer.close)
-            if not self._displaced:
-                await self._save()
-            self.index.close()
-        self.threads.shutdown()
-        self.readers.shutdown()
-        await asyncio.to_thread(self._held.close)
-
-    def check_ready(self) -> None:
-        if self.closing.is_set():
-            raise Problem("shutting-down", "the service is shutting down", retry_after=5)
-        if not self.ready:
-            raise Problem("not-ready", "the service is still loading", retry_after=2)
-
-    def figures(self) -> dict[str, int]:
-        """How much there is."""
-        if not self.ready:
-            return {"ready": 0}
-        return {
-            "ready": 1,
-            "subscriptions": self.roster.alive,
-            "rules": len(self.rules.matcher),
-            "events_waiting": self.outbox.events,
-            "deliveries_waiting_at_most": self.outbox.pairs,
-            "outbox_bytes": self.outbox.bytes,
-            "streams": self.streams.taken,
-            "webhooks": len(self.webhooks),
-            "writes_waiting": self.writer.backlog,
-            "commits": self.writer.commits,
-        }
-
-    def _read_subscriptions(self) -> tuple[Any, Any, Any]:
-        columns = (subscriptions.c.number, subscriptions.c.expires, subscriptions.c.cursor)
-        with self.engine.connect() as connection:
-            rows = connection.execute(select(*columns)).all()
-        numbers, expires, cursors = zip(*rows, strict=True) if rows else ((), (), ())
-        kinds = (np.int64, np.float64, np.int64)
-        found = zip((numbers, expires, cursors), kinds, strict=True)
-        return tuple(np.array(values, kind) for values, kind in found)  # type: ignore[return-value]
+    def _load_rules(self) -> None:
+        engine, writer, settings = self.storage.engine, self.storage.writer, self.settings
+        database = self.storage.identity()
+        numbers, expires, cursors = _stored_subscriptions(engine)
+        self.roster = SubscriptionRoster.of(numbers, expires, cursors)
+        self.delivery = DeliveryParts(self.storage, self.roster, settings, self.metrics)
+        self.schema = EventSchema(engine, writer, settings)
+        made_with = {"operators": self._operators, "schema": self.schema.load()}
+        self.index = SubscriptionIndex(settings.data, database, **made_with)
+        self.index.load(engine, numbers, writer.counters["change"])
+        check_rule = self.schema.check_rule
+        self.subscriptions = SubscriptionStore(
+            engine,
+            writer,
+            self.roster,
+            self.index,
+            settings,
+            check_rule,
+            self.delivery.webhooks.changed,
+        )
+        self.subscriptions.load_counts()
+        self.rules = RuleSet(
+            engine, writer, self.threads, settings, database, check_rule, **made_with
+        )
+        self.rules.load()
 
     def _load_operators(self) -> Any:
         if not self.settings.operators:
@@ -218,8 +156,81 @@ class Service:
         except (ImportError, ValueError) as error:
             raise SettingsError(str(error)) from error
 
+    async def start(self) -> None:
+        """Load, then start what runs beside requests; from then on the service is ready."""
+        await asyncio.get_running_loop().run_in_executor(self.threads, self.load)
+        delivery = self.delivery
+        self._lock_watch = LockWatch(self.storage.lock, self.storage.readers, self._database_lost)
+        expiry = Expiry(self.roster, self.subscriptions, delivery.watchers)
+        every = self._housekeeping.every
+        every(LOCK_SECONDS, "check the lock", self._lock_watch.check)
+        every(EXPIRY_SECONDS, "remove expired subscriptions", expiry.remove_expired)
+        every(CURSOR_SECONDS, "write cursors", delivery.cursors.write)
+        every(ATTEMPT_SECONDS, "write attempts", delivery.webhooks.write_attempts)
+        every(COLLECTION_SECONDS, "collect the outbox", delivery.retention.collect)
+        every(self.settings.snapshot_seconds, "save snapshots", self._save)
+        delivery.start()
+        self.ready = True
+
+    async def close(self) -> None:
+        """Finish what was begun, write what is not written, and release the database."""
+        self.closing.set()
+        was_ready, self.ready = self.ready, False
+        await self._housekeeping.close()
+        if was_ready:
+            await self.delivery.close()
+            try:
+                await self.delivery.flush()
+            except (SQLAlchemyError, DatabaseTaken) as error:  # they will be delivered again
+                log.error("acknowledgements could not be written", extra={"error": str(error)})
+            await asyncio.to_thread(self.storage.writer.close)
+            if self._lock_watch is None or not self._lock_watch.is_lost:
+                await self._save()
+            self.index.close()
+        self.threads.shutdown()
+        if self._opened:
+            await self.storage.close()
+
+    def _database_lost(self) -> None:
+        self.closing.set()
+        if self._failed is not None:
+            self._failed()
+
+    async def _save(self) -> None:
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(self.threads, self.index.save)
+        await loop.run_in_executor(self.threads, self.rules.save)
+
+    # What requests ask of the service as a whole
+
+    def check_ready(self) -> None:
+        """Raise a problem unless requests can be answered."""
+        if self.closing.is_set():
+            detail = "the service is shutting down"
+            raise RequestProblem("shutting-down", detail, retry_after=CLOSING_RETRY_SECONDS)
+        if not self.ready:
+            detail = "the service is still loading"
+            raise RequestProblem("not-ready", detail, retry_after=LOADING_RETRY_SECONDS)
+
+    def figures(self) -> dict[str, int]:
+        """The current figures, for `/status` and `/metrics`."""
+        if not self.ready:
+            return {"ready": 0}
+        return {
+            "ready": 1,
+            "subscriptions": self.roster.alive,
+            "rules": len(self.rules.matcher),
+            "events_waiting": self.delivery.outbox.events,
+            "deliveries_waiting_at_most": self.delivery.outbox.pairs,
+            "outbox_bytes": self.delivery.outbox.bytes,
+            "streams": self.streams.taken,
+            "webhooks": len(self.delivery.webhooks),
+            "writes_waiting": self.storage.writer.backlog,
+            "commits": self.storage.writer.commits,
+        }
+
     def use_schema(self, schema: Schema | None) -> None:
-        """Answer `isa` by a schema from now on; a RuleError where a rule needs another."""
+        """Make both matchers use a schema; a RuleError, and no change, if a rule forbids it."""
         self.rules.use_schema(schema)
         try:
             self.index.use_schema(schema)
@@ -227,150 +238,15 @@ class Service:
             self.rules.use_schema(self.schema.current)
             raise
 
-    # Reading in threads
 
-    async def read(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """What a function that asks the database returns, without holding up the others."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self.readers, function, *arguments)
-
-    # Who is told of new events
-
-    def _woken(self, numbers: list[int]) -> None:
-        if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._wake, numbers)
-
-    def _wake(self, numbers: list[int]) -> None:
-        for number in numbers:
-            for watcher in self._watchers.get(number, ()):
-                watcher.set()
-            self.webhooks.woken(number)
-
-    @contextmanager
-    def watching(self, number: int) -> Iterator[asyncio.Event]:
-        """An event that is set whenever a subscription has something new."""
-        watcher = asyncio.Event()
-        self._watchers[number].add(watcher)
-        self.outbox.watch(number)
-        try:
-            yield watcher
-        finally:
-            self._watchers[number].discard(watcher)
-            if not self._watchers[number]:
-                del self._watchers[number]
-                self.forget(number)
-
-    def forget(self, number: int) -> None:
-        """Be told no longer of a subscription that nobody watches and that has no webhook."""
-        if number not in self._watchers and self.webhooks.of(number) is None:
-            self.outbox.watch(number, False)
-
-    def _hooked(self, number: int, hook: tuple[str, str] | None) -> None:
-        """In the writing thread: a subscription has a webhook now, or none."""
-        if self._loop is not None and not self._loop.is_closed():
-            made = None if hook is None else Hook(*hook)
-            self._loop.call_soon_threadsafe(self.webhooks.set, number, made)
-
-    # Cursors
-
-    def acknowledge(self, number: int, event: int) -> None:
-        """All events up to one are delivered; it is written a moment later."""
-        event = min(event, self.writer.marks["event"])
-        if self.roster.acknowledge(number, event):
-            self._acknowledged[number] = event
-
-    async def _keep_cursors(self) -> None:
-        if not self._acknowledged:
-            return
-        moved, self._acknowledged = self._acknowledged, {}
-        rows = [{"which": number, "event": event} for number, event in moved.items()]
-        update = (
-            subscriptions.update()
-            .where(subscriptions.c.number == bindparam("which"))
-            .values(cursor=bindparam("event"))
-        )
-
-        def work(connection: Connection, marks: Marks) -> None:
-            connection.execute(update, rows)
-
-        try:
-            await asyncio.wrap_future(self.writer.submit(work))
-        except BaseException:  # also where a service that closes does not wait for it
-            self._acknowledged = moved | self._acknowledged
-            raise
-
-    async def _keep_attempts(self) -> None:
-        await self.webhooks.keep_attempts()
-
-    # What runs beside requests
-
-    async def _every(self, seconds: float, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        while True:
-            await asyncio.sleep(seconds)
-            try:
-                await work()
-            except Exception:  # the database may be away: the next round tries again
-                log.exception("work beside requests failed", extra={"work": work.__name__})
-
-    async def _hold_on(self) -> None:
-        """See that the database is still ours; end if it is not."""
-        try:
-            await self.read(self.hold.renew)
-        except SQLAlchemyError as error:  # nobody can write meanwhile
-            log.warning("the database cannot be reached", extra={"error": str(error)})
-        except Displaced as error:
-            if not self._displaced:
-                self._displaced = True
-                log.critical("the service shuts down", extra={"error": str(error)})
-                self.closing.set()
-                if self._failed is not None:
-                    self._failed()
-
-    async def _expire(self) -> None:
-        now = time.time()
-        expired = self.roster.expired(now)
-        if expired:
-            await self.subscriptions.remove(expired, expired_by=now)
-            for number in expired:  # its streams end
-                self._wake([number])
-
-    async def _collect(self) -> None:
-        now = time.time()
-        dropped = await self.read(self.outbox.collect, now, now - self.settings.retention)
-        if dropped:
-            await self._drop(dropped)
-
-    async def _drop(self, dropped: list[Dropped]) -> None:
-        """Take events out of the database; who has not fetched them in time is told how many."""
-        missed_by = np.concatenate([one.missed_by for one in dropped])
-        numbers, counts = np.unique(missed_by, return_counts=True)
-        missed = [
-            {"which": number, "count": count}
-            for number, count in zip(numbers.tolist(), counts.tolist(), strict=True)
-        ]
-        if missed:
-            self.metrics.dropped.inc(len(missed_by))
-            first, last = min(one.first for one in dropped), max(one.last for one in dropped)
-            log.warning(
-                "events were dropped that were not fetched in time",
-                extra={"first": first, "last": last, "by": len(missed)},
-            )
-        update = (
-            subscriptions.update()
-            .where(subscriptions.c.number == bindparam("which"))
-            .values(missed=subscriptions.c.missed + bindparam("count"))
-        )
-
-        def work(connection: Connection, marks: Marks) -> None:
-            if missed:
-                connection.execute(update, missed)
-            for one in dropped:
-                between = events.c.number.between(one.first, one.last)
-                connection.execute(delete(events).where(between))
-
-        await asyncio.wrap_future(self.writer.submit(work))
-
-    async def _save(self) -> None:
-        loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self.threads, self.index.save)
-        await loop.run_in_executor(self.threads, self.rules.save)
+def _stored_subscriptions(engine: Engine) -> tuple[Any, Any, Any]:
+    """The numbers, expiry times and cursors of all subscriptions, as arrays."""
+    columns = (subscriptions.c.number, subscriptions.c.expires, subscriptions.c.cursor)
+    with engine.connect() as connection:
+        rows = connection.execute(select(*columns)).all()
+    numbers, expires, cursors = zip(*rows, strict=True) if rows else ((), (), ())
+    return (
+        np.array(numbers, np.int64),
+        np.array(expires, np.float64),
+        np.array(cursors, np.int64),
+    )

@@ -1,4 +1,4 @@
-"""How a service is configured: defaults, a TOML file over them, the environment over that."""
+"""The settings of a service: a TOML file overrides defaults, the environment overrides both."""
 
 from __future__ import annotations
 
@@ -11,52 +11,77 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-PREFIX = "MATCHWOOD_"
+# The prefix of environment variables that are settings.
+ENVIRONMENT_PREFIX = "MATCHWOOD_"
+# Seconds of a day.
 DAY = 86_400.0
 
 
 class SettingsError(ValueError):
-    """A setting cannot be used; names it, what was found and what was expected."""
+    """A setting cannot be used. The message names it, what was found, and what was expected."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What one request, one key or the whole service may ask for; each has its own problem."""
+    """Limits of one request, one key or the whole service. Each has its own kind of problem."""
 
+    # Bytes of a request's body.
     body_bytes: int = 16 << 20
-    upload_bytes: int = 1 << 30  # a whole set of rules, or subscriptions in bulk
+    # Bytes of a body that replaces all rules or creates subscriptions in bulk.
+    upload_bytes: int = 1 << 30
+    # Bytes of one event as JSON.
     event_bytes: int = 256 << 10
+    # Bytes of one rule as text.
     rule_bytes: int = 64 << 10
+    # Events in one batch.
     batch_events: int = 10_000
-    batch_matches: int = 5_000_000  # matches that one answer of `POST /match` may have
+    # Matches in one answer of `POST /match`.
+    batch_matches: int = 5_000_000
+    # Subscriptions in total.
     subscriptions: int = 5_000_000
-    subscriptions_a_key: int = 5_000_000
-    streams: int = 2_000  # open streams and waiting polls
-    streams_a_key: int = 2_000  # by the key that created the subscription
-    events_a_second: float = 0  # by key; 0: as many as the service can take
+    # Subscriptions that one key has created.
+    subscriptions_per_key: int = 5_000_000
+    # Open streams and waiting polls in total.
+    streams: int = 2_000
+    # Open streams and waiting polls of subscriptions that one key has created.
+    streams_per_key: int = 2_000
+    # Events per second that one key may publish; 0 means no limit.
+    events_per_second: float = 0
+    # Requests to publish that are in progress.
     publishes_under_way: int = 256
-    outbox_events: int = 5_000_000  # events that wait to be delivered
-    outbox_deliveries: int = 250_000_000  # to so many subscriptions; six bytes of memory each
-    dead_letters_a_subscription: int = 10_000
-    matches_a_second: float = 0  # events through `POST /match`, by key
+    # Events that are waiting to be delivered.
+    outbox_events: int = 5_000_000
+    # Pairs of a waiting event and a subscription; each takes six bytes of memory.
+    outbox_deliveries: int = 250_000_000
+    # Dead letters of one subscription; the oldest makes room for a new one.
+    dead_letters_per_subscription: int = 10_000
+    # Events per second that one key may send to `POST /match`; 0 means no limit.
+    matches_per_second: float = 0
 
 
 @dataclass(frozen=True)
-class Webhooks:
+class WebhookSettings:
     """How webhooks are called."""
 
+    # Seconds within which a call must be answered.
     timeout: float = 10.0
+    # Attempts after which an event becomes a dead letter.
     attempts: int = 12
-    first_delay: float = 1.0  # doubles with every attempt
+    # Seconds before the second attempt; they double with every further attempt.
+    first_delay: float = 1.0
+    # The most seconds between two attempts.
     longest_delay: float = 3_600.0
+    # Calls in progress in total.
     under_way: int = 256
+    # Calls in progress to one host.
     under_way_a_host: int = 8
-    private_addresses: bool = False  # may they go to loopback and private networks?
+    # Whether webhooks may lead to loopback and private networks.
+    private_addresses: bool = False
 
 
 @dataclass(frozen=True)
 class Key:
-    """An API key, of which only the hash is kept."""
+    """An API key, of which only the hash is stored."""
 
     name: str
     role: str  # admin, publisher or subscriber
@@ -76,65 +101,85 @@ class Settings:
     9000
     """
 
+    # The address to bind to; anything but loopback requires keys.
     host: str = "127.0.0.1"
+    # The port to listen on.
     port: int = 8600
-    data: Path = Path("matchwood-data")  # the database, unless it has a URL, and snapshots
-    database: str = ""  # URL; empty: a SQLite file in `data`
-    synchronous: str = "full"  # SQLite: full survives a loss of power, normal a killed process
-    validity: float = DAY  # seconds that a subscription lives if nothing else is said
+    # The folder of the snapshots, and of the database unless that has a URL.
+    data: Path = Path("matchwood-data")
+    # The URL of the database; empty means a SQLite file in `data`.
+    database: str = ""
+    # SQLite only: `full` survives a power failure, `normal` only a killed process.
+    synchronous: str = "full"
+    # Seconds that a subscription is valid if its request does not say.
+    validity: float = DAY
+    # The most seconds for which a subscription may be valid.
     longest_validity: float = 366 * DAY
-    retention: float = 7 * DAY  # seconds that an event is kept for who has not fetched it
-    stream_seconds: float = 600.0  # after which a stream ends, and its client resumes
-    heartbeat: float = 15.0  # seconds between comments on a silent stream
+    # Seconds an undelivered event is kept.
+    retention: float = 7 * DAY
+    # Seconds after which a stream ends; its client then connects again and so acknowledges.
+    stream_seconds: float = 600.0
+    # Seconds between comments on a stream that has no events.
+    heartbeat: float = 15.0
+    # Seconds between snapshots of the index and the rules.
     snapshot_seconds: float = 300.0
-    operators: str = ""  # a module with operators for rules
-    schema: str = ""  # a schema file
-    threads: int = 2  # that match
+    # The name of a module with operators that rules may call.
+    operators: str = ""
+    # A schema file, used if the database has no schema yet.
+    schema: str = ""
+    # Threads that match events.
+    threads: int = 2
+    # Seconds that requests in progress are given to finish when the service stops.
     shutdown_seconds: float = 10.0
+    # The least level of messages that are logged.
     log_level: str = "info"
     keys: tuple[Key, ...] = ()
     limits: Limits = field(default_factory=Limits)
-    webhooks: Webhooks = field(default_factory=Webhooks)
+    webhooks: WebhookSettings = field(default_factory=WebhookSettings)
 
     @classmethod
     def read(
-        cls, given: Mapping[str, Any] | None = None, environment: Mapping[str, str] | None = None
+        cls, values: Mapping[str, Any] | None = None, environment: Mapping[str, str] | None = None
     ) -> Settings:
-        """Settings from a mapping, as of a file, and `MATCHWOOD_…` variables over them."""
-        found = _filled(cls(), given or {}, "")
+        """Settings from a mapping, such as a parsed file; `MATCHWOOD_…` variables override it."""
+        settings = _filled(cls(), values or {}, "")
         variables = os.environ if environment is None else environment
-        return _from_environment(found, variables)
+        return _from_environment(settings, variables)
 
     @classmethod
     def load(cls, path: str | Path, environment: Mapping[str, str] | None = None) -> Settings:
-        """Settings from a TOML file."""
+        """Settings from a TOML file; `MATCHWOOD_…` variables override it."""
         try:
-            given = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+            values = tomllib.loads(Path(path).read_text(encoding="utf-8"))
         except OSError as error:
             raise SettingsError(f"{path}: cannot be read: {error.strerror}") from error
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise SettingsError(f"{path}: is not TOML: {error}") from error
-        return cls.read(given, environment)
+        return cls.read(values, environment)
 
-    def changed(self, **given: Any) -> Settings:
-        """The same with some settings changed; None leaves one as it is."""
-        return replace(self, **{name: value for name, value in given.items() if value is not None})
+    def changed(self, **values: Any) -> Settings:
+        """The same settings with some changed; None leaves one as it is."""
+        return replace(self, **{name: value for name, value in values.items() if value is not None})
 
     @property
     def url(self) -> str:
+        """The URL of the database."""
         return self.database or f"sqlite:///{self.data / 'matchwood.db'}"
 
     def check_binding(self) -> None:
-        """Without keys anybody who reaches the service may do anything: only this machine may."""
+        """Refuse to bind to other addresses than loopback without keys.
+
+        Without keys, whoever reaches the service may do anything.
+        """
         if not self.keys and not is_loopback(self.host):
             raise SettingsError(
-                f"without keys the service binds to this machine only, found host {self.host!r}: "
-                "configure keys (`matchwood key` makes them), or leave host at 127.0.0.1"
+                f"without keys the service binds to loopback only, found host {self.host!r}: "
+                "configure keys (`matchwood key` creates them), or leave host at 127.0.0.1"
             )
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host name or address, as of a `Host` header, is this machine.
+    """Whether a host name or address, as in a `Host` header, is loopback.
 
     >>> [is_loopback(host) for host in ("localhost", "127.0.0.1", "::1", "10.0.0.1", "x.org")]
     [True, True, True, False, False]
@@ -147,27 +192,29 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def _filled(settings: Any, given: Mapping[str, Any], place: str) -> Any:
-    known = {one.name: one for one in fields(settings)}
+def _filled(settings: Any, replacements: Mapping[str, Any], prefix: str) -> Any:
+    """Settings, or a table of them, with some values replaced and all checked."""
+    known = {setting.name for setting in fields(settings)}
     values: dict[str, Any] = {}
-    for name, value in given.items():
+    for name, value in replacements.items():
         if name not in known:
             near = get_close_matches(name, known, 1)
             hint = f", did you mean {near[0]!r}?" if near else ""
-            raise SettingsError(f"there is no setting {place}{name}{hint}")
+            raise SettingsError(f"there is no setting {prefix}{name}{hint}")
         before = getattr(settings, name)
         if name == "keys":
             values[name] = _keys(value)
-        elif isinstance(before, Limits | Webhooks):
+        elif isinstance(before, Limits | WebhookSettings):
             if not isinstance(value, Mapping):
-                raise SettingsError(f"{place}{name} is a table, found {value!r}")
-            values[name] = _filled(before, value, f"{place}{name}.")
+                raise SettingsError(f"{prefix}{name} must be a table, found {value!r}")
+            values[name] = _filled(before, value, f"{prefix}{name}.")
         else:
-            values[name] = _value(before, value, f"{place}{name}")
-    return _checked(replace(settings, **values))
+            values[name] = _value(before, value, f"{prefix}{name}")
+    return _checked(replace(settings, **values), prefix)
 
 
-def _value(before: Any, value: Any, place: str) -> Any:
+def _value(before: Any, value: Any, name: str) -> Any:
+    """A value of the same type as the one before it; an integer may stand for a float."""
     if isinstance(before, Path) and isinstance(value, str | Path):
         return Path(value)
     if isinstance(before, bool):
@@ -178,67 +225,82 @@ def _value(before: Any, value: Any, place: str) -> Any:
             return float(value)
     elif type(value) is type(before):
         return value
-    kind = type(before).__name__.replace("PosixPath", "path").replace("str", "string")
-    raise SettingsError(f"{place} is a {kind}, found {value!r}")
+    raise SettingsError(f"{name} must be {_type_name(before)}, found {value!r}")
 
 
-def _keys(given: Any) -> tuple[Key, ...]:
-    if not isinstance(given, list) or not all(isinstance(one, Mapping) for one in given):
-        raise SettingsError(f"keys is a list of tables [[keys]], found {given!r}")
+def _type_name(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true or false"
+    if isinstance(value, int):
+        return "an integer"
+    return "a number" if isinstance(value, float) else "a string"
+
+
+def _keys(tables: Any) -> tuple[Key, ...]:
+    if not isinstance(tables, list) or not all(isinstance(table, Mapping) for table in tables):
+        raise SettingsError(f"keys must be a list of tables [[keys]], found {tables!r}")
     keys = []
-    for one in given:
-        if set(one) != {"name", "role", "sha256"}:
-            raise SettingsError(f"a key has name, role and sha256, found {', '.join(one)}")
-        key = Key(*(str(one[name]) for name in ("name", "role", "sha256")))
+    for table in tables:
+        if set(table) != {"name", "role", "sha256"}:
+            raise SettingsError(f"a key has name, role and sha256, found {', '.join(table)}")
+        key = Key(*(str(table[name]) for name in ("name", "role", "sha256")))
         if key.role not in ROLES:
             roles = ", ".join(ROLES)
-            raise SettingsError(f"the role of key {key.name!r} is one of {roles}: {key.role!r}")
+            raise SettingsError(
+                f"the role of key {key.name!r} must be one of {roles}, found {key.role!r}"
+            )
         if len(key.sha256) != 64 or set(key.sha256) - set("0123456789abcdef"):
-            raise SettingsError(f"sha256 of key {key.name!r} is 64 digits of `matchwood key`")
+            raise SettingsError(
+                f"sha256 of key {key.name!r} must be the 64 hexadecimal digits "
+                "that `matchwood key` prints"
+            )
         keys.append(key)
     if len({key.name for key in keys}) != len(keys):
         raise SettingsError("two keys have the same name")
     return tuple(keys)
 
 
-def _checked(settings: Any) -> Any:
-    for one in fields(settings):
-        value = getattr(settings, one.name)
+def _checked(settings: Any, prefix: str) -> Any:
+    for setting in fields(settings):
+        value = getattr(settings, setting.name)
         if isinstance(value, int | float) and not isinstance(value, bool) and not value >= 0:
-            raise SettingsError(f"{one.name} is 0 or more, found {value}")
+            raise SettingsError(f"{prefix}{setting.name} must be 0 or more, found {value}")
     if isinstance(settings, Settings) and settings.synchronous not in ("full", "normal"):
-        raise SettingsError(f"synchronous is full or normal, found {settings.synchronous!r}")
+        raise SettingsError(f"synchronous must be full or normal, found {settings.synchronous!r}")
     return settings
 
 
 def _from_environment(settings: Settings, variables: Mapping[str, str]) -> Settings:
-    """`MATCHWOOD_PORT`, and `MATCHWOOD_LIMITS_STREAMS` for what is in a table."""
-    given: dict[str, Any] = {}
-    for one in fields(settings):
-        before = getattr(settings, one.name)
-        name = PREFIX + one.name.upper()
-        if isinstance(before, Limits | Webhooks):
-            inner = {
-                low.name: _parsed(getattr(before, low.name), text, f"{name}_{low.name.upper()}")
-                for low in fields(before)
-                if (text := variables.get(f"{name}_{low.name.upper()}")) is not None
+    """Read `MATCHWOOD_PORT`, and `MATCHWOOD_LIMITS_STREAMS` for a setting in a table."""
+    values: dict[str, Any] = {}
+    for setting in fields(settings):
+        before = getattr(settings, setting.name)
+        name = ENVIRONMENT_PREFIX + setting.name.upper()
+        if isinstance(before, Limits | WebhookSettings):
+            table = {
+                inner.name: _parsed(
+                    getattr(before, inner.name), text, f"{name}_{inner.name.upper()}"
+                )
+                for inner in fields(before)
+                if (text := variables.get(f"{name}_{inner.name.upper()}")) is not None
             }
-            if inner:
-                given[one.name] = inner
-        elif one.name != "keys" and (text := variables.get(name)) is not None:
-            given[one.name] = _parsed(before, text, name)
-    filled: Settings = _filled(settings, given, "")
+            if table:
+                values[setting.name] = table
+        elif setting.name != "keys" and (text := variables.get(name)) is not None:
+            values[setting.name] = _parsed(before, text, name)
+    filled: Settings = _filled(settings, values, "")
     return filled
 
 
 def _parsed(before: Any, text: str, name: str) -> Any:
+    """The value of an environment variable, as the type of the setting."""
     if isinstance(before, bool):
         if text.lower() in ("true", "1", "false", "0"):
             return text.lower() in ("true", "1")
-        raise SettingsError(f"{name} is true or false, found {text!r}")
+        raise SettingsError(f"{name} must be true or false, found {text!r}")
     if isinstance(before, int | float):
         try:
             return type(before)(text)
         except ValueError:
-            raise SettingsError(f"{name} is a number, found {text!r}") from None
+            raise SettingsError(f"{name} must be {_type_name(before)}, found {text!r}") from None
     return text

@@ -1,4 +1,4 @@
-"""Times in answers."""
+"""How times are written in answers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 
 def iso(seconds: float) -> str:
-    """A time as RFC 3339 has it.
+    """A Unix time in the format of RFC 3339, to the millisecond.
 
     >>> iso(0)
     '1970-01-01T00:00:00.000Z'

@@ -1,25 +1,49 @@
 """Rules and events on Spark: a table of rules and a table or stream of events in, matches out.
 
-from matchwood.spark import compile_rules, match_events
-compiled = compile_rules(rules_df, id="id", rule="rule")
-matches = match_events(events_df, compiled, keep=["key"])
+    from matchwood.spark import compile_rules, match_events
+    compiled = compile_rules(rules_df, id="id", rule="rule")
+    matches = match_events(events_df, compiled, keep=["key"])
+
+The driver plans and collects; rules and events are only ever processed on executors:
+
+    driver                                    executors
+    ------                                    ---------
+    compile_rules:  rules, split in shards ─▶ one task per shard builds a segment
+                    segment files on disk  ◀─ pieces of segments, rejected rules, facts
+         │          (or through storage, with path=)
+         │ ship: each file once per session
+         ▼
+    match_events:   a plan: names of files ─▶ Python workers map the segments once and turn
+                                              Arrow batches of events into batches of matches
+    match_stream:   the same for each micro-batch, with rules that may change in between
+    run:            all of this as a pipeline file says, with counts and a report
+
+The packages are layers; each imports only from those above it in this list:
+
+    session     sessions, classic or of Spark Connect, and the files shipped to their executors
+    endpoints   descriptions of sources and sinks; storage reads and writes them
+    events      rows of a DataFrame as events: on the driver which columns, on executors how
+    profiling   statistics of events, which make matching faster
+    compile     rules to segments
+    match       events and segments to matches; also as functions of SQL
+    stream      matches of a stream, exactly once in folders, while rules change
+    pipeline    a pipeline file, checked and run
+    job         what spark-submit starts
 """
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from matchwood.spark.compile import compile_rules
-    from matchwood.spark.match import match_events, rejected_events
-    from matchwood.spark.profile import profile
-    from matchwood.spark.rules import CompiledRules, load
-    from matchwood.spark.run import run
-    from matchwood.spark.sql import register
-    from matchwood.spark.stream import match_stream, read_matches
+    from matchwood.spark.compile.compiled_rules import CompiledRules, load
+    from matchwood.spark.compile.compiler import compile_rules
+    from matchwood.spark.match.event_matching import match_events, rejected_events
+    from matchwood.spark.match.sql_functions import register
+    from matchwood.spark.pipeline.pipeline_run import run
+    from matchwood.spark.profiling import profile
+    from matchwood.spark.stream.streaming import match_stream, read_matches
 
 __all__ = [
     "CompiledRules",
@@ -34,33 +58,23 @@ __all__ = [
     "run",
 ]
 
+# The module of each public name.
 _MODULES = {
-    "CompiledRules": "rules",
-    "compile_rules": "compile",
-    "load": "rules",
-    "match_events": "match",
-    "match_stream": "stream",
-    "profile": "profile",
-    "read_matches": "stream",
-    "register": "sql",
-    "rejected_events": "match",
-    "run": "run",
+    "CompiledRules": "compile.compiled_rules",
+    "compile_rules": "compile.compiler",
+    "load": "compile.compiled_rules",
+    "match_events": "match.event_matching",
+    "match_stream": "stream.streaming",
+    "profile": "profiling",
+    "read_matches": "stream.streaming",
+    "register": "match.sql_functions",
+    "rejected_events": "match.event_matching",
+    "run": "pipeline.pipeline_run",
 }
 
 
-class _Package(ModuleType):
-    """A module does not hide the function of the same name when it is imported."""
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if not (name in _MODULES and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
-
-
 def __getattr__(name: str) -> Any:
-    """Each name is imported when it is first used: PySpark itself takes a second."""
+    """Import each name when it is first used, because importing PySpark takes a second."""
     if name not in _MODULES:
         raise AttributeError(f"module 'matchwood.spark' has no attribute {name!r}")
     try:
@@ -70,6 +84,6 @@ def __getattr__(name: str) -> Any:
             "matchwood.spark needs PySpark, which is not installed: use the platform's, "
             "or pip install 'matchwood[spark]'"
         ) from error
-    found = getattr(import_module(f"matchwood.spark.{_MODULES[name]}"), name)
-    globals()[name] = found
-    return found
+    value = getattr(import_module(f"matchwood.spark.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value

@@ -1,4 +1,4 @@
-"""Sessions, classic and Connect, and files that travel with them."""
+"""Sessions, classic or of Spark Connect, and the files that are shipped to their executors."""
 
 from __future__ import annotations
 
@@ -14,12 +14,21 @@ from weakref import WeakKeyDictionary
 
 from pyspark.sql import DataFrame, SparkSession
 
-_shipped: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()
-_served: dict[str, set[str]] = {}  # of classic sessions, by what they are in the JVM
+# Settings of every session that is started here, unless the caller sets them.
+DEFAULT_SETTINGS = {"spark.ui.showConsoleProgress": "false"}
+# Settings that say where Spark is.
+LOCATION_SETTINGS = {"spark.master", "spark.remote"}
+# Variables of the environment that say where Spark is; spark-submit sets the first one.
+LOCATION_VARIABLES = {"PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", "MASTER"}
+
+# The names of the files that each session of Spark Connect has been sent.
+_sent: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()
+# The names of the files that each classic session serves, by the identity of the session in Java.
+_served: dict[str, set[str]] = {}
 
 
 def is_connect(spark: SparkSession) -> bool:
-    """Whether a session talks to a Connect server: no SparkContext, RDD or JVM to reach."""
+    """Whether a session is of Spark Connect, and so has no SparkContext, RDD or JVM."""
     return ".connect." in type(spark).__module__
 
 
@@ -29,7 +38,7 @@ def session_of(frame: DataFrame) -> SparkSession:
 
 
 def version_of(spark: SparkSession) -> tuple[int, int]:
-    """(4, 3) of Spark 4.3.0: what the server is, whatever the client."""
+    """The version of the server, such as (4, 3) for Spark 4.3.0, whatever the client is."""
     major, minor, *_ = spark.version.split(".")
     return int(major), int(minor)
 
@@ -37,7 +46,7 @@ def version_of(spark: SparkSession) -> tuple[int, int]:
 def local_session(
     cores: int | str = "*", settings: Mapping[str, str] | None = None
 ) -> SparkSession:
-    """A local session where none exists; one that exists is used as it is."""
+    """The active session as it is, or a new local one."""
     active = SparkSession.getActiveSession()
     if active is not None:
         return active
@@ -49,13 +58,30 @@ def local_session(
     return builder.getOrCreate()
 
 
-def ship(spark: SparkSession, file: str | os.PathLike[str]) -> str:
-    """Send a file to every executor, once a session; the name to ask SparkFiles for.
+def session_for_work(settings: Mapping[str, str] | None = None) -> SparkSession:
+    """The active session, or that of spark-submit or a Connect server, or a new local one."""
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        return active
+    chosen = {**DEFAULT_SETTINGS, **(settings or {})}
+    if LOCATION_SETTINGS & set(chosen) or LOCATION_VARIABLES & set(os.environ):
+        builder = SparkSession.builder
+        for name, value in chosen.items():
+            builder = builder.config(name, value)
+        return builder.getOrCreate()
+    spark = local_session(settings=chosen)
+    if not is_connect(spark):
+        spark.sparkContext.setLogLevel("ERROR")
+    return spark
 
-    A name stands for one content for ever: it cannot be used again for another.
+
+def ship(spark: SparkSession, file: str | os.PathLike[str]) -> str:
+    """Send a file to every executor, once per session; returns the name to ask SparkFiles for.
+
+    A name always stands for the same content: it cannot be used again for another file.
     """
     path = Path(file)
-    known = _known(spark)
+    known = _names_of(spark)
     if path.name in known:
         return path.name
     if is_connect(spark):
@@ -68,28 +94,33 @@ def ship(spark: SparkSession, file: str | os.PathLike[str]) -> str:
     return path.name
 
 
-def _known(spark: SparkSession) -> set[str]:
-    """The names that a session has; a stream sees a new object of its session each micro-batch."""
+def _names_of(spark: SparkSession) -> set[str]:
+    """The names of the files that a session has.
+
+    Each micro-batch of a stream sees its session as a new Python object, so classic sessions are
+    told apart by their identity in Java.
+    """
     if is_connect(spark):
-        return _shipped.setdefault(spark, set())
+        return _sent.setdefault(spark, set())
     if version_of(spark) >= (4, 0):
         return _served.setdefault(str(spark._jsparkSession.sessionUUID()), set())
-    return _served.setdefault(spark.sparkContext.applicationId or "", set())  # of all its sessions
+    # In Spark 3 all sessions of an application share their files.
+    return _served.setdefault(spark.sparkContext.applicationId or "", set())
 
 
 def _lasting(path: Path) -> Path:
-    """The same file at a place that lasts as long as the process.
+    """The same file in a folder that lasts as long as the process.
 
-    Executors of a classic session fetch it from the driver when they first need it, and an
-    executor that starts later does too.
+    Executors of a classic session fetch a file from the driver when they first need it, which may
+    be much later: an executor that starts later fetches it too.
     """
-    place = Path(_lasting_folder(), path.name)
-    if not place.exists():
+    lasting = Path(_lasting_folder(), path.name)
+    if not lasting.exists():
         try:
-            os.link(path, place)
+            os.link(path, lasting)
         except OSError:
-            shutil.copyfile(path, place)
-    return place
+            shutil.copyfile(path, lasting)
+    return lasting
 
 
 _folder: str | None = None

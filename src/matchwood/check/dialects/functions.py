@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-SAME = frozenset(("startswith", "endswith", "contains"))  # the same in both
+# Functions that are the same in both languages.
+SAME = frozenset(("startswith", "endswith", "contains"))
 
+# What to write instead of a function.
 INSTEAD = {
     **dict.fromkeys(
         ("lower", "upper", "lcase", "ucase"),
@@ -19,10 +21,10 @@ INSTEAD = {
     "nanvl": "NaN is null here: write a is null",
     "equal_null": "write a = b or (a is null and b is null)",
     "array_contains": "write contains(tags, 'x')",
-    "arrays_overlap": "a list satisfies a predicate when any value does: write tags in ('x', 'y')",
+    "arrays_overlap": "a list satisfies a predicate if any value does: write tags in ('x', 'y')",
     **dict.fromkeys(
         ("exists", "any_match", "filter", "forall", "transform", "aggregate"),
-        "a list satisfies a predicate when any value does: exists(a, x -> x > 5) is a > 5, and "
+        "a list satisfies a predicate if any value does: exists(a, x -> x > 5) is a > 5, and "
         "forall(a, x -> x > 5) is not (a <= 5)",
     ),
     **dict.fromkeys(

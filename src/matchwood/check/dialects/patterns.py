@@ -1,10 +1,10 @@
-"""Regular expressions of Java that RE2 lacks or reads otherwise."""
+"""Regular expressions of Java that RE2 lacks or reads in another way."""
 
 from __future__ import annotations
 
 import re
 
-# What is looked for, and what to say of it. A backslash that is itself escaped starts nothing.
+# Patterns to look for, and the hint for each. An escaped backslash starts no escape.
 _DIFFERENCES = [
     (r"\(\?<?[=!]", "lookaround is not in RE2: write two rlike, joined by and, or and not"),
     (r"\\[1-9]|\\k<", "a backreference is not in RE2, and no pattern replaces it"),
@@ -21,5 +21,5 @@ _COMPILED = [(re.compile(r"(?<!\\)(?:\\\\)*" + f"(?:{seek})"), say) for seek, sa
 
 
 def java_differences(pattern: str) -> list[str]:
-    """What in a pattern RE2 lacks or reads otherwise than Java."""
+    """Hints for the parts of a pattern that RE2 lacks or reads in another way than Java."""
     return [say for seek, say in _COMPILED if seek.search(pattern)]

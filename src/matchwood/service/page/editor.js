@@ -1,10 +1,10 @@
-// The rule and the event: checked as they are typed, then subscribed to, saved, published.
+// The fields for a rule and an event: checked while typing, then subscribed to, saved, published.
 
 import { answer } from "./service.js";
-import { byId, element, later, say } from "./elements.js";
+import { byId, debounced, element, say } from "./elements.js";
 import { showExplanation } from "./explanation.js";
 
-let asked = 0;
+let lastCheck = 0; // numbers the checks, so that late answers to earlier ones are ignored
 
 export const ruleText = () => byId("rule").value;
 
@@ -14,12 +14,12 @@ export function setRule(text) {
   byId("rule").focus();
 }
 
-// The event as an object, or null where it is none yet, which the page says.
-export function givenEvent() {
+// The event as an object. If the text is not one, the page says so, and this returns null.
+export function currentEvent() {
   try {
     const event = JSON.parse(byId("event").value);
     if (event === null || typeof event !== "object" || Array.isArray(event)) {
-      throw new Error("an event is a JSON object, as in {\"age\": 20}");
+      throw new Error("An event must be a JSON object, such as {\"age\": 20}");
     }
     say(byId("event-verdict"), "", "");
     return event;
@@ -31,49 +31,50 @@ export function givenEvent() {
 
 async function check() {
   const rule = ruleText();
-  const place = byId("rule-verdict");
-  const mine = ++asked;
+  const verdict = byId("rule-verdict");
+  const thisCheck = ++lastCheck;
   if (!rule.trim()) {
-    say(place, "", "");
+    say(verdict, "", "");
     return;
   }
   try {
     const found = await answer("POST", "check", { body: { rule } });
-    if (mine !== asked) return; // a later text has been sent meanwhile
+    if (thisCheck !== lastCheck) return; // a newer text is being checked
     byId("rule").setAttribute("aria-invalid", String(!found.valid));
     if (found.valid) {
-      const about = found.attributes.length ? `asks for ${found.attributes.join(", ")}` : "asks for nothing";
-      say(place, "good", `✓ ${about}`, ...warnings(found));
+      const about = found.attributes.length ? `Uses ${found.attributes.join(", ")}` : "Uses no attributes";
+      say(verdict, "good", `✓ ${about}`, ...warnings(found));
     } else {
       const { reason, line, column, caret } = found.error;
       const at = column ? `${line > 1 ? `line ${line}, ` : ""}column ${column}: ` : "";
-      say(place, "bad", `✗ ${at}${reason}`, ...(caret ? [element("pre", {}, caret)] : []));
+      say(verdict, "bad", `✗ ${at}${reason}`, ...(caret ? [element("pre", {}, caret)] : []));
     }
   } catch (error) {
-    if (mine === asked) say(place, "bad", error.message);
+    if (thisCheck === lastCheck) say(verdict, "bad", error.message);
   }
 }
 
 const warnings = (found) => (found.warnings || []).map((text) => element("div", { class: "undefined" }, text));
 
-async function doing(button, place, work) {
+// Runs work while its button is disabled, and shows the result or the error.
+async function perform(button, output, work) {
   button.disabled = true;
   try {
-    say(place, "", ...[].concat(await work()));
+    say(output, "", ...[].concat(await work()));
   } catch (error) {
-    say(place, "false", error.message);
+    say(output, "false", error.message);
   } finally {
     button.disabled = false;
   }
 }
 
 export function startEditor({ onSubscribed, onSaved }) {
-  byId("rule").addEventListener("input", later(200, check));
-  byId("event").addEventListener("input", later(200, givenEvent));
+  byId("rule").addEventListener("input", debounced(200, check));
+  byId("event").addEventListener("input", debounced(200, currentEvent));
 
   byId("subscribe-form").addEventListener("submit", (event) => {
     event.preventDefault();
-    doing(byId("subscribe"), byId("rule-done"), async () => {
+    perform(byId("subscribe"), byId("rule-done"), async () => {
       const body = {
         rule: ruleText(),
         subscriber: byId("subscriber").value,
@@ -81,38 +82,38 @@ export function startEditor({ onSubscribed, onSaved }) {
       };
       const made = await answer("POST", "subscriptions", { body });
       onSubscribed({ id: made.id, ticket: made.ticket, rule: made.rule, expires: made.expires });
-      return `Subscription ${made.id} is watched below.`;
+      return `Subscription ${made.id} created; its matches appear below.`;
     });
   });
 
   byId("save-form").addEventListener("submit", (event) => {
     event.preventDefault();
-    doing(byId("save"), byId("rule-done"), async () => {
+    perform(byId("save"), byId("rule-done"), async () => {
       const id = byId("rule-id").value;
       const path = `rules/${encodeURIComponent(id)}`;
       const done = await answer("PUT", path, { body: { rule: ruleText() } });
       onSaved();
-      return `Rule ${id} is ${done.is_new ? "new" : "changed"}.`;
+      return `Rule ${id} ${done.is_new ? "created" : "updated"}.`;
     });
   });
 
   byId("publish").addEventListener("click", () => {
-    const event = givenEvent();
+    const event = currentEvent();
     if (event === null) return;
-    doing(byId("publish"), byId("event-done"), async () => {
+    perform(byId("publish"), byId("event-done"), async () => {
       const { id, matched } = await answer("POST", "events", { body: event });
-      return `Event ${id} is accepted: ${matched} ${matched === 1 ? "subscription matches" : "subscriptions match"}.`;
+      return `Event ${id} accepted: ${matched} ${matched === 1 ? "subscription matches" : "subscriptions match"}.`;
     });
   });
 
   byId("explain").addEventListener("click", () => {
-    const event = givenEvent();
-    if (event !== null) showExplanation("The rule and the event", ruleText(), event);
+    const event = currentEvent();
+    if (event !== null) showExplanation("Rule and event", ruleText(), event);
   });
 
   byId("match").addEventListener("click", () => {
-    const event = givenEvent();
-    if (event !== null) doing(byId("match"), byId("event-done"), () => matches(event));
+    const event = currentEvent();
+    if (event !== null) perform(byId("match"), byId("event-done"), () => matches(event));
   });
 
   for (const [field, button] of [["rule", "subscribe"], ["event", "publish"]]) {
@@ -125,22 +126,23 @@ export function startEditor({ onSubscribed, onSaved }) {
   }
 }
 
-const SHOWN = 20;
+const SHOWN = 20; // the most rules that are listed
 
 async function matches(event) {
   const body = { event, why_not: 5, limit: SHOWN };
   const found = (await answer("POST", "match", { body })).results[0];
-  const ids = found.matches.map(({ id }) => because(id, event, "match"));
+  const ids = found.matches.map(({ id }) => explainButton(id, event, "match"));
   const near = (found.near || []).map(({ id, lacked }) =>
-    element("li", {}, because(id, event, "near"), " lacks ", element("code", {}, lacked.join(", "))));
-  const count = found.matches.length === SHOWN ? `${SHOWN} rules or more match` : `${ids.length} rules match`;
+    element("li", {}, explainButton(id, event, "near"), " lacks ", element("code", {}, lacked.join(", "))));
+  const count = found.matches.length === SHOWN ? `At least ${SHOWN} rules match` : ids.length === 1 ? "1 rule matches" : `${ids.length} rules match`;
   return [
-    element("p", {}, ids.length ? `${count}: ` : "No rule matches.", ...ids.flatMap((one) => [one, " "])),
-    ...(near.length ? [element("p", {}, "Nearest to it:"), element("ul", { id: "near" }, ...near)] : []),
+    element("p", {}, ids.length ? `${count}: ` : "No rule matches.", ...ids.flatMap((button) => [button, " "])),
+    ...(near.length ? [element("p", {}, "Closest other rules:"), element("ul", { id: "near" }, ...near)] : []),
   ];
 }
 
-function because(id, event, kind) {
+// A button with the id of a rule, which explains the rule for the event.
+function explainButton(id, event, kind) {
   const show = async () => {
     const { rule } = await answer("GET", `rules/${encodeURIComponent(id)}`);
     await showExplanation(`Rule ${id}`, rule, event);

@@ -1,4 +1,4 @@
-// Elements are made of text only, never of markup: rules and events are other people's words.
+// Elements are built from text only, never from markup: rules and events come from other people.
 
 export const byId = (id) => document.getElementById(id);
 
@@ -13,15 +13,17 @@ export function element(name, attributes = {}, ...children) {
   return made;
 }
 
-export function say(place, kind, ...children) {
-  place.className = place.classList.contains("verdict") ? `verdict ${kind}` : kind;
-  place.replaceChildren(...children);
+// Shows a message of a kind ("good", "bad", "false" or "") in an element.
+export function say(target, kind, ...children) {
+  target.className = target.classList.contains("verdict") ? `verdict ${kind}` : kind;
+  target.replaceChildren(...children);
 }
 
-export function later(milliseconds, work) {
+// Debounces: runs the work once no call has come for so many milliseconds.
+export function debounced(milliseconds, work) {
   let timer = 0;
-  return (...given) => {
+  return (...args) => {
     clearTimeout(timer);
-    timer = setTimeout(() => work(...given), milliseconds);
+    timer = setTimeout(() => work(...args), milliseconds);
   };
 }

@@ -1,4 +1,4 @@
-// A rule and an event, node by node: true, false or undefined, with the values seen.
+// Explains a rule for an event: each node is true, false or undefined, with the values seen.
 
 import { answer } from "./service.js";
 import { byId, element } from "./elements.js";
@@ -16,7 +16,7 @@ export function drawn(explanation) {
       seen ? element("span", { class: "seen" }, seen) : null,
     );
   });
-  return element("ul", { class: "nodes", tabindex: "0", "aria-label": "Why" }, ...nodes);
+  return element("ul", { class: "nodes", tabindex: "0", "aria-label": "Explanation" }, ...nodes);
 }
 
 export const explained = (rule, event) => answer("POST", "explain", { body: { rule, event } });
@@ -25,7 +25,7 @@ export async function showExplanation(title, rule, event) {
   let body;
   try {
     const found = await explained(rule, event);
-    const verdict = { true: "It matches", false: "It does not match", undefined: "It does not match: undefined" };
+    const verdict = { true: "The rule matches", false: "The rule does not match", undefined: "The rule is undefined, so it does not match" };
     body = [element("p", {}, `${verdict[found.truth]}.`), drawn(found)];
   } catch (error) {
     body = [element("p", { class: "false" }, error.message)];

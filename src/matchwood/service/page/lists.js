@@ -1,32 +1,32 @@
-// Rules and subscriptions, a page at a time, with search.
+// Lists of rules and subscriptions, one page at a time, with search.
 
 import { answer } from "./service.js";
-import { byId, element, later } from "./elements.js";
-import { givenEvent, setRule } from "./editor.js";
+import { byId, element, debounced } from "./elements.js";
+import { currentEvent, setRule } from "./editor.js";
 import { showExplanation } from "./explanation.js";
 
-const SIZE = 10;
+const SIZE = 10; // rows per page
 const KINDS = {
   rules: { columns: ["Id", "Rule", "Tags", "Priority", ""], row: ruleRow },
-  subscriptions: { columns: ["Id", "Rule", "Subscriber", "Until", ""], row: subscriptionRow },
+  subscriptions: { columns: ["Id", "Rule", "Subscriber", "Expires", ""], row: subscriptionRow },
 };
 
 let kind = "rules";
-let pages = [""]; // `after` of each page that led here
-let asked = 0;
+let pages = [""]; // the `after` of each page up to the current one
+let lastLoad = 0; // numbers the requests, so that late answers to earlier ones are ignored
 
 export function startLists() {
   const tabs = Object.keys(KINDS).map((name) => byId(`tab-${name}`));
-  tabs.forEach((tab, place) => {
+  tabs.forEach((tab, index) => {
     tab.addEventListener("click", () => choose(tab.id.slice(4)));
     tab.addEventListener("keydown", (event) => {
       if (event.key !== "ArrowRight" && event.key !== "ArrowLeft") return;
-      const other = tabs[(place + 1) % tabs.length];
+      const other = tabs[(index + 1) % tabs.length];
       other.focus();
       other.click();
     });
   });
-  byId("search").addEventListener("input", later(250, first));
+  byId("search").addEventListener("input", debounced(250, first));
   byId("search-form").addEventListener("submit", (event) => {
     event.preventDefault();
     first();
@@ -59,23 +59,23 @@ function choose(name) {
 }
 
 async function load() {
-  const mine = ++asked;
+  const thisLoad = ++lastLoad;
   const { columns, row } = KINDS[kind];
   const search = byId("search").value;
   try {
     const params = { after: pages.at(-1), limit: SIZE, search };
     const page = await answer("GET", kind, { params });
-    if (mine !== asked) return;
+    if (thisLoad !== lastLoad) return;
     byId("list-head").replaceChildren(
       element("tr", {}, ...columns.map((name) => element("th", { scope: "col" }, name))));
     byId("list-body").replaceChildren(...page[kind].map(row));
-    const shown = page[kind].length ? `page ${pages.length}` : "nothing found";
-    byId("list-count").textContent = `${page.count.toLocaleString()} in all, ${shown}`;
+    const shown = page[kind].length ? `page ${pages.length}` : "no results";
+    byId("list-count").textContent = `${page.count.toLocaleString()} in total, ${shown}`;
     byId("previous").disabled = pages.length === 1;
     byId("next").disabled = page.next === null;
     byId("next").dataset.after = page.next ?? "";
   } catch (error) {
-    if (mine !== asked) return;
+    if (thisLoad !== lastLoad) return;
     byId("list-head").replaceChildren();
     byId("list-body").replaceChildren();
     byId("list-count").textContent = error.message;
@@ -93,7 +93,7 @@ function subscriptionRow({ id, rule, subscriber, expires }) {
 
 function tableRow(id, rule, third, fourth, title) {
   const why = () => {
-    const event = givenEvent();
+    const event = currentEvent();
     if (event !== null) showExplanation(title, rule, event);
     else byId("event").focus();
   };
@@ -109,7 +109,7 @@ function tableRow(id, rule, third, fourth, title) {
       {},
       element("button", { class: "plain", "aria-label": `Edit the rule of ${id}`, onclick: () => setRule(rule) }, "Edit"),
       " ",
-      element("button", { class: "plain", "aria-label": `Why ${id} matches the event or not`, onclick: why }, "Why?"),
+      element("button", { class: "plain", "aria-label": `Explain ${id} for the event`, onclick: why }, "Why?"),
     ),
   );
 }

@@ -1,12 +1,12 @@
-// Subscriptions of this page, and their matches as they arrive.
+// The subscriptions of this page, and their matches as they arrive.
 
 import { answer, Refused, watch } from "./service.js";
 import { byId, element } from "./elements.js";
 import { drawn, explained } from "./explanation.js";
 
-const KEPT = 200; // matches on the page
+const KEPT = 200; // the most matches on the page
 const watched = new Map(); // id → { subscription, last, state, streamed, control }
-const held = []; // what arrived while the list was paused
+const held = []; // matches that arrived while the list was paused
 let paused = false;
 
 // Tickets stay in this tab: whoever has one can read, change and cancel the subscription.
@@ -19,7 +19,7 @@ export function startLive() {
   byId("pause").addEventListener("click", () => {
     paused = !paused;
     byId("pause").setAttribute("aria-pressed", String(paused));
-    byId("pause").textContent = paused ? "Go on" : "Pause";
+    byId("pause").textContent = paused ? "Resume" : "Pause";
     if (!paused) held.splice(0).forEach(([subscription, match]) => show(subscription, match));
     tell();
   });
@@ -31,8 +31,8 @@ export function startLive() {
   JSON.parse(sessionStorage.getItem("subscriptions") || "[]").forEach(follow);
 }
 
-// A browser keeps six connections to a host, for all of its tabs: the subscription that was made
-// last has a stream, the others are polled.
+// A browser opens at most six connections to a host, over all tabs. Therefore only the newest
+// subscription has a stream; the others are polled.
 export function follow(subscription) {
   if (watched.has(subscription.id)) return;
   const entry = { subscription, last: null, state: "waiting", streamed: false, control: null };
@@ -89,7 +89,7 @@ async function cancel({ id, ticket }) {
   try {
     await answer("DELETE", `subscriptions/${encodeURIComponent(id)}`, { secret: ticket });
   } catch (error) {
-    if (!(error instanceof Refused)) throw error; // it has expired
+    if (!(error instanceof Refused)) throw error; // else it has expired already
   }
 }
 
@@ -97,7 +97,7 @@ function list() {
   const chips = [...watched.values()].map(({ subscription }) =>
     element(
       "li",
-      { title: `${subscription.rule}\nuntil ${subscription.expires}` },
+      { title: `${subscription.rule}\nexpires ${subscription.expires}` },
       `${subscription.id} `,
       element("code", {}, subscription.rule),
       element(
@@ -115,10 +115,10 @@ function tell() {
   const states = [...watched.values()].map(({ state }) => state);
   const trouble = states.filter((state) => state !== "open").length;
   byId("pause").hidden = byId("clear").hidden = !watched.size && !count;
-  let text = "Subscribe to a rule, and its matches appear here.";
-  if (watched.size) text = count ? `${count} shown` : "Waiting for an event that matches.";
+  let text = "Subscribe to a rule to see its matches here.";
+  if (watched.size) text = count ? `${count} shown` : "Waiting for a matching event.";
   if (trouble) text += ` (${trouble} of ${watched.size} not connected)`;
-  if (held.length) text += ` (${held.length} held back)`;
+  if (held.length) text += ` (${held.length} more while paused)`;
   byId("live-status").textContent = text;
 }
 

@@ -1,12 +1,12 @@
-// The page: what is there when it opens, and how its parts meet.
+// Starts the parts of the page and connects them.
 
-import { answer, givenKey, useKey } from "./service.js";
-import { byId, later } from "./elements.js";
+import { answer, currentKey, useKey } from "./service.js";
+import { byId, debounced } from "./elements.js";
 import { startEditor } from "./editor.js";
 import { follow, startLive } from "./live.js";
 import { first, startLists } from "./lists.js";
 
-const EVERY = 5000; // milliseconds between looks at the status
+const STATUS_INTERVAL = 5000; // milliseconds between updates of the status
 
 async function status() {
   try {
@@ -15,7 +15,7 @@ async function status() {
     byId("status").textContent =
       `${count(found.rules, "rule")}, ${count(found.subscriptions, "subscription")}`;
   } catch (error) {
-    byId("status").textContent = error.status === 401 ? "Give a key, which this service asks for." : error.message;
+    byId("status").textContent = error.status === 401 ? "This service requires a key." : error.message;
   }
 }
 
@@ -34,10 +34,10 @@ startEditor({
 startLive();
 startLists();
 status();
-setInterval(() => document.hidden || status(), EVERY);
+setInterval(() => document.hidden || status(), STATUS_INTERVAL);
 
-byId("key").value = givenKey();
-byId("key").addEventListener("input", later(400, () => {
+byId("key").value = currentKey();
+byId("key").addEventListener("input", debounced(400, () => {
   useKey(byId("key").value);
   changed();
 }));

@@ -1,8 +1,8 @@
-// Requests to the service, with the key that the page was given, and streams of matches.
+// Requests to the service with the key that was entered, and streams of matches.
 
 export class Refused extends Error {
   constructor(status, problem) {
-    super(problem.detail || problem.title || `the service answered ${status}`);
+    super(problem.detail || problem.title || `The service answered ${status}`);
     this.status = status;
     this.problem = problem;
   }
@@ -10,25 +10,25 @@ export class Refused extends Error {
 
 let key = sessionStorage.getItem("key") || "";
 
-export function useKey(given) {
-  key = given.trim();
+export function useKey(entered) {
+  key = entered.trim();
   sessionStorage.setItem("key", key);
 }
 
-export function givenKey() {
+export function currentKey() {
   return key;
 }
 
 export async function ask(method, path, { body, params, secret, signal, headers } = {}) {
   const query = params ? "?" + new URLSearchParams(params) : "";
-  const shown = secret || key;
+  const bearer = secret || key;
   const response = await fetch(path + query, {
     method,
     signal,
     cache: "no-store",
     headers: {
       ...(body === undefined ? {} : { "Content-Type": "application/json" }),
-      ...(shown ? { Authorization: `Bearer ${shown}` } : {}),
+      ...(bearer ? { Authorization: `Bearer ${bearer}` } : {}),
       ...headers,
     },
     body: body === undefined ? undefined : JSON.stringify(body),
@@ -44,15 +44,15 @@ export async function answer(method, path, options) {
   return response.status === 204 ? null : response.json();
 }
 
-const waiting = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
+const sleep = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
 
-const RETRY = 500; // milliseconds, doubled with every failure
-const LONGEST = 15000;
+const RETRY = 500; // milliseconds before the first retry, doubled with every failure
+const LONGEST = 15000; // the most milliseconds between retries
 const POLL = 2000; // milliseconds between polls
 
-// Every match of a subscription after `last`, for as long as `signal` allows: as a stream, or by
-// polling, which holds no connection. What breaks off is resumed after the last match; EventSource
-// would do that too, but cannot show a ticket.
+// Reports every match of a subscription after `last`, until `signal` is aborted: over a stream, or by
+// polling, which does not occupy a connection. A stream that breaks off is resumed after the last
+// match. EventSource would do that too, but cannot send a ticket.
 export async function watch(subscription, { streamed, last, onMatch, onState, signal }) {
   let pause = RETRY;
   const take = (match) => {
@@ -64,7 +64,7 @@ export async function watch(subscription, { streamed, last, onMatch, onState, si
       const work = streamed ? follow : poll;
       if (await work(subscription, last, { take, onState, signal })) pause = RETRY;
       if (!streamed) {
-        await waiting(POLL);
+        await sleep(POLL);
         continue;
       }
     } catch (error) {
@@ -76,7 +76,7 @@ export async function watch(subscription, { streamed, last, onMatch, onState, si
     }
     if (signal.aborted) return;
     onState("waiting");
-    await waiting(pause * (0.5 + Math.random() / 2));
+    await sleep(pause * (0.5 + Math.random() / 2));
     pause = Math.min(pause * 2, LONGEST);
   }
 }

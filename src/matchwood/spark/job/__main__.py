@@ -1,7 +1,7 @@
-"""spark-submit …/spark/job/__main__.py pipeline.toml, or python -m matchwood.spark.job."""
+"""Runs a pipeline file, by spark-submit or `python -m matchwood.spark.job pipeline.toml`."""
 
 import sys
 
-from matchwood.spark.run import main
+from matchwood.spark.pipeline.pipeline_run import main
 
 sys.exit(main())

@@ -1,1 +1,0 @@
-"""Benchmarks: programs that print a table and a JSON line."""

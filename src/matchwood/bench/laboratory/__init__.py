@@ -1,1 +1,0 @@
-"""How the papers' experiments are run, kept and shown."""

@@ -1,0 +1,146 @@
+"""`matchwood match`: say which rules are true for each event of a file or stream."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from matchwood.cli.arguments import AsJson, OperatorsModule, RulesOrIndex, SchemaFile
+from matchwood.cli.entry_point import app, dumps, misuse
+from matchwood.cli.progress import ProgressMeter
+from matchwood.cli.rule_loading import load, read_operators, read_schema
+
+if TYPE_CHECKING:
+    from matchwood.cli.event_chunks import EventChunk, Rejects
+    from matchwood.matcher import Matcher
+
+# Formats of the output.
+OUTPUT_FORMATS = ("jsonl", "parquet")
+
+
+@app.command()
+def match(
+    rules: RulesOrIndex,
+    events: Annotated[
+        str,
+        typer.Argument(
+            metavar="EVENTS", help="Events: .jsonl, .csv, .parquet; - for JSON lines on stdin."
+        ),
+    ],
+    output: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where matches go, if not to stdout.")
+    ] = None,
+    kind: Annotated[
+        str | None, typer.Option("--format", metavar="NAME", help="jsonl or parquet.")
+    ] = None,
+    key: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The attribute that names each event.")
+    ] = None,
+    tags: Annotated[
+        list[str] | None, typer.Option(metavar="TAG", help="Only rules with one of these tags.")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=0, metavar="N", help="At most N rules per event, by priority.")
+    ] = None,
+    strings: Annotated[
+        bool, typer.Option("--strings", help="All fields of CSV are strings.")
+    ] = False,
+    rejects: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Where rejected events go, if not to stderr."),
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Match nothing if any rule is bad.")
+    ] = False,
+    threads: Annotated[int, typer.Option(min=1, metavar="N", help="Number of threads.")] = 1,
+    schema: SchemaFile = None,
+    operators: OperatorsModule = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say which rules are true for each event of a file or stream."""
+    from matchwood.cli.event_chunks import Rejects, check_source
+    from matchwood.cli.match_output import open_output, text_file
+
+    check_source(events)
+    kind = kind or ("parquet" if output is not None and output.suffix == ".parquet" else "jsonl")
+    if kind not in OUTPUT_FORMATS:
+        misuse(f"no format {kind!r}: expected {' or '.join(OUTPUT_FORMATS)}")
+    known = read_operators(operators)
+    with text_file(rejects) as rejected, open_output(output, kind) as out:
+        loaded = load([rules], read_schema(schema), known, strict=strict)
+        run = MatchRun(loaded.matcher, Rejects(events, rejected), tags or None, limit, threads)
+        run.all(events, key, strings, out)
+    sys.stdout.flush()
+    run.report(as_json)
+    raise typer.Exit(1 if loaded.bad or run.rejects.count else 0)
+
+
+class MatchRun:
+    """Matches events chunk by chunk, and counts them."""
+
+    def __init__(
+        self,
+        matcher: Matcher,
+        rejects: Rejects,
+        tags: list[str] | None,
+        limit: int | None,
+        threads: int,
+    ) -> None:
+        self.matcher = matcher
+        self.rejects = rejects
+        self.options: dict[str, Any] = {"tags": tags, "limit": limit, "threads": threads}
+        self.events = self.matches = 0
+        self.seconds = 0.0
+
+    def all(self, events: str, key: str | None, strings: bool, out: Any) -> None:
+        from matchwood.cli.event_chunks import Size, chunks
+
+        started = perf_counter()
+        size = Size()
+        with ProgressMeter("events", every=1) as meter:
+            for chunk in chunks(events, key, strings, size, self.rejects):
+                chunk, pieces = self._match(chunk)
+                out.write(chunk.names, pieces)
+                matches = sum(piece.num_rows for piece in pieces)
+                size.learn(len(chunk), matches)
+                self.events += len(chunk)
+                self.matches += matches
+                meter.seen(self.events)
+        self.seconds = perf_counter() - started
+
+    def _match(self, chunk: EventChunk) -> tuple[EventChunk, list[Any]]:
+        """The chunk without events that cannot be matched, and its matches."""
+        from matchwood.cli.event_chunks import without_bad
+        from matchwood.language import EventError
+
+        try:
+            return chunk, list(self.matcher.match_batches(chunk.events, **self.options))
+        except EventError:
+            chunk = without_bad(chunk, self.matcher.count, self.rejects)
+        if not len(chunk):
+            return chunk, []
+        return chunk, list(self.matcher.match_batches(chunk.events, **self.options))
+
+    def report(self, as_json: bool) -> None:
+        read = self.events + self.rejects.count
+        rate = read / max(self.seconds, 1e-9)
+        if as_json:
+            figures = {
+                "rules": len(self.matcher),
+                "events": read,
+                "rejected": self.rejects.count,
+                "matches": self.matches,
+                "seconds": round(self.seconds, 3),
+                "events_per_second": round(rate),
+            }
+            print(dumps(figures), file=sys.stderr)
+            return
+        print(
+            f"{read:,} events, {self.rejects.count:,} rejected, {self.matches:,} matches "
+            f"in {self.seconds:.2f} s: {rate:,.0f} events per second",
+            file=sys.stderr,
+        )

@@ -1,0 +1,125 @@
+"""A segment: the rules of one build, in arrays that are never written again.
+
+Rules are numbered by ordinals, in an order that the build chooses. What belongs to a rule (its id,
+text, tags, priority) is kept outside, by ordinal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.index.build.arrange import Arranged, arrange
+from matchwood.index.build.atoms import AtomArrays, AtomTable, Slot, kind_of
+from matchwood.index.build.gc_pause import collection_paused
+from matchwood.index.build.reuse import narrow, reuse
+from matchwood.index.build.rule_programs import Progress, gather
+from matchwood.index.build.shared_nodes import SharedNodes, share
+from matchwood.index.build.statistics import Statistics, probabilities
+from matchwood.kernels.array_types import Int32Array, Int64Array
+from matchwood.kernels.programs import atom_of, is_negated, pack_literal
+from matchwood.kernels.records import LAZY
+from matchwood.language.errors import RuleError
+from matchwood.language.tree import Node
+from matchwood.operators.residue import calls_of
+
+
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """The array as all kernels expect it, contiguous and read-only: each is then compiled once."""
+    array = np.ascontiguousarray(array)
+    array.flags.writeable = False
+    return array
+
+
+def atom_rows(atoms: AtomArrays) -> Int32Array:
+    """One row per atom, with the columns that `kernels.records` names."""
+    bounds = (atoms.start[:-1], atoms.start[1:])
+    columns = (atoms.slot, atoms.family_low, atoms.family_high, *bounds, atoms.kind, atoms.opaque)
+    return read_only(np.stack([column.astype(np.int32) for column in columns], 1))
+
+
+class Built(NamedTuple):
+    """A segment, the position of each ordinal's rule among those given, and the refused rules.
+
+    `costly` has the trees of the given rules that call operators.
+    """
+
+    segment: Segment
+    order: Int64Array
+    refused: list[tuple[int, RuleError]]
+    costly: dict[int, Node]
+
+
+class Segment:
+    """Slots with their constants, atoms, and the arranged nodes; immutable.
+
+    `costly` are the ordinals of rules that call `operators`. The segment finds those that are true
+    without a call; the others are decided by `operators.deciding`.
+    """
+
+    def __init__(
+        self,
+        slots: list[Slot],
+        atoms: AtomArrays,
+        opaque: list[Node],
+        tree: Arranged,
+        rules: int,
+        costly: Int32Array | None = None,
+        operators: Sequence[str] = (),
+    ) -> None:
+        self.slots = slots
+        self.rows = atom_rows(atoms)
+        # the columns are views of the rows that kernels read, so that there is one copy
+        slot, family_low, family_high, _, _, kind, number = self.rows.T
+        start, low, high = (read_only(array) for array in (atoms.start, atoms.low, atoms.high))
+        self.atoms = AtomArrays(slot, family_low, family_high, start, low, high, kind, number)
+        self.opaque = opaque
+        self.tree = Arranged(*(read_only(array) for array in tree))
+        self.rules = rules
+        self.first = 2 * len(atoms.slot)
+        self.codes = np.array([slot.codes for slot in slots], np.int32)
+        self.costly = read_only(np.empty(0, np.int32) if costly is None else costly)
+        self.operators = tuple(operators)
+        self.lazy = [number for number, node in enumerate(opaque) if kind_of(node) == LAZY]
+
+    @property
+    def nodes(self) -> int:
+        return len(self.tree.group_of)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the arrays that kernels read, without the texts and ids of rules."""
+        arrays = (*self.tree, self.rows, self.atoms.start, self.atoms.low, self.atoms.high)
+        return sum(array.nbytes for array in arrays)
+
+
+def build(
+    rules: Sequence[object],
+    statistics: Statistics | None = None,
+    progress: Progress | None = None,
+) -> Built:
+    """Build a segment of all rules that are well formed; the others are refused."""
+    atoms = AtomTable()
+    with collection_paused():
+        gathered = gather(rules, atoms, progress)
+        arrays, number, opaque = atoms.seal()
+        shared = shared_nodes(gathered.program, gathered.start, number)
+        chance = probabilities(arrays, atoms.slots, statistics)
+        codes = np.array([slot.codes for slot in atoms.slots], np.int32)
+        tree, order = arrange(shared, arrays, codes, chance)
+    positions = gathered.accepted[order]
+    costly = np.flatnonzero(np.isin(positions, list(gathered.costly))).astype(np.int32)
+    names = sorted({call.name for rule in gathered.costly.values() for call in calls_of(rule)})
+    segment = Segment(atoms.slots, arrays, opaque, tree, len(order), costly, names)
+    return Built(segment, positions, gathered.refused, gathered.costly)
+
+
+def shared_nodes(program: Int32Array, start: Int64Array, number: Int32Array) -> SharedNodes:
+    """The shared nodes of programs, whose atoms get their new numbers first, in place."""
+    literals = program >= 0
+    old = program[literals]
+    program[literals] = pack_literal(number[atom_of(old)], is_negated(old))
+    return narrow(reuse(share(program, start, len(number))))

@@ -1,0 +1,174 @@
+"""Whether the arrays of an index are safe for kernels, which check nothing themselves.
+
+A file from elsewhere is not trusted, even if its checksums are right. Each check is one pass over
+some of the arrays and relies on the checks that it waits for. Together they make sure that no
+kernel reads or writes outside an array, or loops for ever. They do not make sure that the answers
+are right: a forged index may match whatever it likes.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.index.build.arrange import Arranged
+from matchwood.index.build.atoms import AtomArrays
+from matchwood.index.file.array_file import IndexFileError
+from matchwood.index.file.check_kernels import (
+    check_atoms,
+    check_claims,
+    check_groups,
+    check_levels,
+    check_records,
+    check_rows,
+)
+from matchwood.index.file.push_list_check_kernels import (
+    FINE,
+    Lists,
+    check_asked,
+    check_list_contents,
+    check_lists,
+    check_stabs,
+    check_trees,
+)
+from matchwood.kernels.array_types import Int32Array
+
+
+def validate(tree: Arranged, atoms: AtomArrays, codes: Int32Array, rules: int, opaque: int) -> None:
+    """Raise IndexFileError unless kernels can safely read these arrays.
+
+    `codes` is the number of codes of each slot; `opaque` is the number of predicates that are not
+    sets of codes.
+
+    >>> from matchwood.index.build.segment import build
+    >>> segment = build(["age >= 18", "age < 13 or tier = 'gold'"]).segment
+    >>> validate(segment.tree, segment.atoms, segment.codes, segment.rules, 0)
+    >>> validate(segment.tree, segment.atoms, segment.codes, 1, 0)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    matchwood.index.file.array_file.IndexFileError: holds an index that is not sound: groups of...
+    """
+    _shapes(tree, atoms, codes)
+    tree = Arranged(*(_fixed(array) for array in tree))
+    atoms = atoms._replace(kind=atoms.kind.astype(np.int32))
+    atoms = AtomArrays(*(_fixed(array) for array in atoms))
+    codes = _fixed(codes)
+    _refuse("levels", check_levels(tree.levels, len(tree.group_of)))
+    lists = _empty_lists(tree.pushes)
+    with ThreadPoolExecutor(2) as beside:  # kernels release the GIL
+        walked = beside.submit(_check_lists, tree, lists)
+        simple = beside.submit(_check_simple, tree, atoms, codes, rules, opaque)
+        lookups = beside.submit(_check_found, tree, atoms, codes, lists, walked)
+        try:
+            _check_nodes(tree, codes, 2 * len(atoms.slot), lists, walked)
+        finally:
+            simple.result()
+        lookups.result()
+
+
+def _empty_lists(pushes: Int32Array) -> Lists:
+    """Room for what `check_lists` finds out."""
+    bits = np.zeros(len(pushes) // 8 + 1, np.uint8)
+    return Lists(bits, np.zeros(1, np.int64), np.zeros(len(pushes) // 2 + 1, np.int64))
+
+
+def _check_simple(
+    tree: Arranged, atoms: AtomArrays, codes: Int32Array, rules: int, opaque: int
+) -> None:
+    """The checks that no other one relies on."""
+    groups, first = len(tree.group_start) - 1, 2 * len(atoms.slot)
+    _refuse("atoms", check_atoms(*atoms, codes, opaque))
+    _refuse("rows of masks", check_rows(tree.row_literal, first))
+    _refuse("groups of rules", check_groups(tree.group_start, rules))
+    claims = check_claims(tree.group_of, tree.literal_group, tree.always, groups, first)
+    _refuse("groups of nodes and literals", claims)
+
+
+def _check_lists(tree: Arranged, lists: Lists) -> None:
+    walked = check_lists(
+        tree.pushes, tree.literal_push, tree.push_at, len(tree.group_start) - 1, _never(tree), lists
+    )
+    _refuse("push lists", walked)
+
+
+def _check_found(
+    tree: Arranged, atoms: AtomArrays, codes: Int32Array, lists: Lists, walked: Future[None]
+) -> None:
+    """What an event finds: stabbing trees, and literals that are always asked."""
+    walked.result()
+    _refuse("stabbing trees", check_trees(tree.tree_at, tree.tree_size, tree.tree_start, codes))
+    stabs = check_stabs(
+        tree.tree_at, tree.tree_size, tree.tree_start, tree.stab_bound, tree.stab_push,
+        tree.literal_push, lists, atoms.slot, atoms.opaque, codes, len(tree.group_start) - 1,
+        _never(tree),
+    )  # fmt: skip
+    _refuse("entries of stabbing trees", stabs)
+    asked = check_asked(tree.asked, tree.asked_push, tree.literal_push, atoms.opaque)
+    _refuse("literals that are asked", asked)
+
+
+def _check_nodes(
+    tree: Arranged, codes: Int32Array, first: int, lists: Lists, walked: Future[None]
+) -> None:
+    """What follows from it: records, and the contents of push lists."""
+    count, groups = len(tree.group_of), len(tree.group_start) - 1
+    record_at = np.empty(count, np.int32)
+    wakeable = np.zeros(count, np.uint8)  # an `and` with a push list, not yet in a range
+    records = check_records(
+        tree.records, tree.levels, tree.push_at, codes, tree.row_literal, first, tree.used[0],
+        record_at, wakeable,
+    )  # fmt: skip
+    _refuse("records", records)
+    walked.result()
+    contents = check_list_contents(
+        tree.pushes, lists, tree.records, record_at, wakeable, groups, _never(tree)
+    )
+    _refuse("contents of push lists", contents)
+
+
+def _never(tree: Arranged) -> int:
+    """The group that is always true, which no push list may name; -1 if there is none."""
+    return int(tree.always[0]) if len(tree.always) else -1
+
+
+def _refuse(what: str, place: int) -> None:
+    if place != FINE:
+        raise IndexFileError(f"holds an index that is not sound: {what}, at {place}")
+
+
+def _fixed(array: NDArray[Any]) -> NDArray[Any]:
+    """The array as every kernel expects it: contiguous and read-only."""
+    array = np.ascontiguousarray(array).view()
+    array.flags.writeable = False
+    return array
+
+
+def _shapes(tree: Arranged, atoms: AtomArrays, codes: Int32Array) -> None:
+    """Check types, dimensions, and lengths that have to agree."""
+    long = ("records", "literal_group")
+    arrays: dict[str, NDArray[Any]] = tree._asdict() | atoms._asdict() | {"codes": codes}
+    for name, array in arrays.items():
+        dtype = np.int64 if name in long else np.int32
+        shape = array.shape[:1] if name != "literal_group" else (*array.shape[:1], 2)
+        narrow = name == "kind" and array.dtype == np.uint8
+        if (array.dtype != dtype and not narrow) or array.ndim == 0 or array.shape != shape:
+            raise IndexFileError(f"holds {name} as {array.dtype} of shape {array.shape}")
+    same = [
+        ("group_of", "push_at"),
+        ("stab_bound", "stab_push"),
+        ("asked", "asked_push"),
+        ("tree_at", "tree_size", "codes"),
+        ("slot", "family_low", "family_high", "kind", "opaque"),
+        ("low", "high"),
+    ]
+    lengths = {name: len(array) for name, array in arrays.items()}
+    for names in same:
+        if len({lengths[name] for name in names}) > 1:
+            raise IndexFileError(f"holds arrays of different lengths: {', '.join(names)}")
+    atom_count = lengths["slot"]
+    lacking = not lengths["tree_start"] or not lengths["group_start"] or lengths["used"] != 1
+    if lacking or (lengths["start"], lengths["literal_push"]) != (atom_count + 1, 2 * atom_count):
+        raise IndexFileError("holds arrays whose lengths do not fit together")

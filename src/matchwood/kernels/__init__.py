@@ -1,0 +1,20 @@
+"""How kernels are compiled, cached and called, and the words that builders write and they read.
+
+A *kernel* is a function that Numba compiles. Kernels are in files whose names end in `_kernels.py`.
+These import only other kernels, and modules that hold nothing but layouts, because a kernel is
+compiled again whenever a file changes that it was made from, however indirectly.
+
+    compiled         the decorators: `compiled`, `lean`, `inlined`, `codec`, and the cache on disk
+    sources          which files a kernel was made from, and one digest over them
+    array_types      names for the types of arrays
+    array_view       many arrays handed to a kernel as one
+    masks            operations on masks of 1,024 events
+
+    programs         words of programs: operators and literals; references of nodes
+    predicate_codes  numbers of predicates
+    records          words of records, one record per node; rows of atoms
+    pushes           push lists: what follows when a literal or a node is true
+
+The last four draw their words, say what bounds each field, and have the only functions that know
+the shifts. Those functions work in kernels, on plain integers, and on NumPy arrays.
+"""

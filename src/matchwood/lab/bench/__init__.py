@@ -1,0 +1,37 @@
+"""Benchmarks: programs that print a table and, as their last line, the same figures as JSON.
+
+Each program is a module that runs by itself:
+
+    python -m matchwood.lab.bench.engine [--scale small] [--rules 1000000] [--seed 1]
+
+To write one, make a module with
+
+- a docstring that begins with what is measured and shows the command: it is also the help text;
+- a `main` that reads its options with `reporting.BenchOptions`, whose sizes have a value to publish
+  and a small one to try the program with, and ends with one call of `reporting.report`;
+- a check of the answers, by `language.evaluate` or by another way to match.
+
+Names of figures end in their unit and say what they are divided by: `match_p50_ms`,
+`events_per_second`, `bytes_per_rule`. A test runs every program at small scale; the Makefile and
+docs/benchmarks.md list them.
+
+The programs:
+
+- `engine`, `scaling`, `ranges`, `strings`, `few`: matching, on different rules and events.
+- `boxes`: the published algorithms for conjunctions of ranges, beside the engine.
+- `parser`, `files`, `updates`: parsing, saving and loading, and changes while events are matched.
+- `spark`, `spark_large`, `service`: matching through Spark, and over HTTP.
+- `soak`, `matcher_soak`: the service, and a matcher, under load for minutes.
+
+What they share:
+
+- `reporting`: options, timing, the table and the JSON line.
+- `machine`: the processor and the versions that figures were measured with.
+- `processes`: the memory and processor time of a program and the processes that it started.
+- `kernel`: the kernels of a matcher, without encoding and without ids.
+- `scanner`: the compiled Scan that the engine is compared with; `rule_scan` lays rules out for it,
+  and `scan_kernels` has the words of a rule and the kernels.
+- `spark_plain`: how Spark alone would match.
+- `rule_engine_syntax`: rules in the syntax of the package rule-engine.
+- `matcher_model`: what a matcher under load must answer.
+"""

@@ -1,0 +1,166 @@
+"""The engine on ABE-Gen: build, memory, single matches, batches, and a compiled Scan beside them.
+
+    python -m matchwood.lab.bench.engine [--rules 1000000] [--events 2048] [--distribution both]
+
+Machines are noisy, so the Scan is timed in turn with the matches that it is compared with: one
+scan, then a few events through the kernel, then the same events through `match`, and so on; for
+batches, one scan before and one after each sweep. A scan empties the caches, hence a few events per
+scan instead of one. All answers of Scan are compared with those of `match`.
+"""
+
+from __future__ import annotations
+
+import gc
+import resource
+import time
+from concurrent.futures import ThreadPoolExecutor
+from itertools import cycle
+from typing import Any, Literal
+
+import numpy as np
+
+from matchwood.kernels.masks import EVENTS
+from matchwood.lab.bench.kernel import Kernel, table_of_events, warm_up
+from matchwood.lab.bench.reporting import BenchOptions, Figures, milliseconds, report, spread
+from matchwood.lab.bench.scanner import Scanner
+from matchwood.lab.workloads.abe_gen import AbeGen
+from matchwood.matcher import Matcher
+
+# Events of the kernel for each event of Scan, which is much slower.
+EVENTS_PER_SCAN = 8
+
+# How many sweeps over a batch are timed.
+SWEEPS = 10
+
+# How often `match_batch` is timed.
+BATCHES = 3
+
+# How the attributes of events are drawn.
+DISTRIBUTIONS: tuple[Literal["uniform", "zipf"], ...] = ("uniform", "zipf")
+
+Event = dict[str, int]
+
+
+def main() -> None:
+    parser = BenchOptions(__doc__).size("rules", full=1_000_000, small=10_000)
+    parser.size("events", full=2 * EVENTS, small=EVENTS)
+    parser.add_argument("--distribution", choices=(*DISTRIBUTIONS, "both"), default="both")
+    options = parser.read()
+    workload = AbeGen(rules=options.rules, seed=options.seed)
+    texts = workload.texts()
+    warm_up()
+    common: Figures = {"workload": "ABE-Gen", "rules": options.rules, "events": options.events}
+    matcher = build(texts, common)
+    scanner = Scanner(texts)
+    results: dict[str, Figures] = {}
+    for distribution in DISTRIBUTIONS:
+        if options.distribution in (distribution, "both"):
+            events = workload.events(options.events, distribution)
+            results[distribution] = measure(matcher, scanner, events)
+    report("engine", common, results)
+
+
+def build(texts: list[str], figures: Figures) -> Matcher:
+    gc.collect()
+    started = time.perf_counter()
+    matcher = Matcher(enumerate(texts))
+    figures["build_seconds"] = time.perf_counter() - started
+    figures["peak_gib"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    stats = matcher.stats()
+    figures.update(
+        bytes_per_rule=stats.bytes_per_rule, nodes=stats.nodes, predicates=stats.predicates
+    )
+    return matcher
+
+
+def measure(matcher: Matcher, scanner: Scanner, events: list[Event]) -> Figures:
+    kernel = Kernel(matcher)
+    coded = [kernel.coded(event) for event in events]
+    counts = [len(kernel.match(event_codes)) for event_codes in coded[:200]]
+    return {
+        "matches_per_event": float(np.mean(counts)),
+        **singles(matcher, kernel, scanner, events),
+        "two_threads": two_threads(kernel, coded),
+        **batches(matcher, kernel, scanner, events),
+    }
+
+
+def singles(matcher: Matcher, kernel: Kernel, scanner: Scanner, events: list[Event]) -> Figures:
+    scans, kernels, after_scan, matches = [], [], [], []
+    for first in range(0, len(events), EVENTS_PER_SCAN):
+        some = events[first : first + EVENTS_PER_SCAN]
+        coded = [kernel.coded(event) for event in some]
+        scans.append(milliseconds(scanner.scan, scanner.coded(some[0])))
+        times = [milliseconds(kernel.match, event_codes) for event_codes in coded]
+        kernels += times
+        after_scan.append(times[0])
+        matches += [milliseconds(matcher.match, event) for event in some]
+        check(matcher, scanner, some[0])
+    figures = spread("scan", scans) | spread("kernel", kernels) | spread("match", matches)
+    figures["kernel_after_scan_p50_ms"] = np.median(after_scan)
+    for name in ("kernel", "match"):
+        figures[f"scan_over_{name}"] = figures["scan_ms"] / figures[f"{name}_ms"]
+        figures[f"scan_over_{name}_p50"] = figures["scan_p50_ms"] / figures[f"{name}_p50_ms"]
+    return figures
+
+
+def check(matcher: Matcher, scanner: Scanner, event: Event) -> None:
+    """Compare the last answer of Scan with that of the matcher."""
+    if sorted(matcher.match(event)) != scanner.found():
+        raise AssertionError(f"Scan and Matcher disagree about {event}")
+
+
+def two_threads(kernel: Kernel, coded: list[Any]) -> float:
+    """The speed-up of two threads over one."""
+    middle = len(coded) // 2
+    halves = [coded[:middle], coded[middle : 2 * middle]]
+
+    def run(half: list[Any]) -> None:
+        for event_codes in half:
+            kernel.match(event_codes)
+
+    alone, together = [], []
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(run, halves))
+        for _ in range(3):
+            alone.append(sum(milliseconds(run, half) for half in halves))
+            together.append(milliseconds(lambda: list(pool.map(run, halves))))
+    return float(np.median(alone) / np.median(together))
+
+
+def batches(matcher: Matcher, kernel: Kernel, scanner: Scanner, events: list[Event]) -> Figures:
+    pieces = [events[i : i + EVENTS] for i in range(0, len(events) - EVENTS + 1, EVENTS)]
+    coded = [kernel.coded_batch(piece) for piece in pieces or [events]]
+    each = min(EVENTS, len(events))
+    event_codes = scanner.coded(events[0])
+    table = table_of_events(events)
+    rows = 0
+
+    def through_arrow() -> None:
+        nonlocal rows
+        rows = sum(piece.num_rows for piece in matcher.match_batches(table))
+
+    kernel.sweep(coded[0])
+    scans = [milliseconds(scanner.scan, event_codes)]
+    sweeps, tables = [], []
+    for _, codes in zip(range(SWEEPS), cycle(coded), strict=False):
+        sweeps.append(milliseconds(kernel.sweep, codes) / each)
+        scans.append(milliseconds(scanner.scan, event_codes))
+    for _ in range(BATCHES):
+        tables.append(milliseconds(through_arrow) / len(events))
+        scans.append(milliseconds(scanner.scan, event_codes))
+    scan = np.median(scans)
+    return {
+        "pairs": rows,
+        "scan_beside_batches_p50_ms": scan,
+        "batch_kernel_ms": np.mean(sweeps),
+        "batch_kernel_p50_ms": np.median(sweeps),
+        "match_batch_ms": np.mean(tables),
+        "match_batch_p50_ms": np.median(tables),
+        "scan_over_batch_kernel_p50": scan / np.median(sweeps),
+        "scan_over_match_batch_p50": scan / np.median(tables),
+    }
+
+
+if __name__ == "__main__":
+    main()

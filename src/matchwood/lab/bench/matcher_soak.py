@@ -1,0 +1,273 @@
+"""A matcher at work for minutes or hours: threads write, match, save, load and fork all at once.
+
+    python -m matchwood.lab.bench.matcher_soak [--rules 5000] [--seconds 60] [--growth 150]
+
+Two threads write: rules are added, replaced and deleted one by one and in bulk, with tags; no
+text is used twice, so that whatever is kept per text piles up unless it is released. Three threads
+match single events and batches, with and without tags; one saves and loads; one forks, and the
+child matches, adds rules, joins, saves and loads. Every answer is compared with `evaluate`: all
+rules that it names and a sample of the others, as far as they did not change meanwhile.
+
+Each quarter of the time has a column: the memory of the process, the blocks that Python has
+allocated, and the predicates that the parser remembers. The column `trimmed` follows once all
+threads have ended and the allocator has returned its free memory to the system (with glibc only),
+so that memory in use can be told from memory that the allocator keeps. The program fails where an
+answer differs, where anything raises or hangs, and where memory rises by more than `--growth` MiB
+between the first quarter and the last.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import random
+import signal
+import sys
+import tempfile
+import threading
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+from matchwood.lab.bench.kernel import warm_up
+from matchwood.lab.bench.matcher_model import TAGS, Model, check_alone, new_event, new_rule
+from matchwood.lab.bench.reporting import BenchOptions, Figures, report
+from matchwood.language.text.fast_path import remembered_predicates
+from matchwood.matcher import Matcher
+
+# Threads that change rules; each has rules of its own.
+WRITERS = 2
+
+# Seconds that a child may take, and that a thread may take to end.
+PATIENCE = 60
+
+# Parts of the time, at the end of each of which memory is measured.
+QUARTERS = 4
+
+
+class Soak:
+    """A matcher, what it must answer, and the threads that work on it."""
+
+    def __init__(self, rules: int, seed: int, folder: Path) -> None:
+        self.rules = rules
+        self.seed = seed
+        self.folder = folder
+        self.model = Model()
+        self.matcher = Matcher()
+        self.done: Counter[str] = Counter()
+        self.samples: dict[str, Figures] = {}
+        self.ended = threading.Event()
+        chance = random.Random(seed)
+        self._update({rule_id: self._rule(chance) for rule_id in range(rules)})
+
+    def run(self, seconds: float) -> None:
+        """Run all threads for so many seconds."""
+        works: list[Callable[[random.Random], None]] = [self.match, self.match, self.match_batch]
+        works += [self.save_and_load, self.fork]
+        works += [lambda chance, of=of: self.write(chance, of) for of in range(WRITERS)]  # type: ignore[misc]
+        threads = [
+            threading.Thread(target=self._again, args=(work, random.Random(self.seed + number)))
+            for number, work in enumerate(works)
+        ]
+        self.take("start")
+        begun = time.monotonic()
+        for thread in threads:
+            thread.start()
+        for quarter in range(1, QUARTERS + 1):
+            self.ended.wait(max(0.0, begun + seconds * quarter / QUARTERS - time.monotonic()))
+            self.take(f"{quarter}/{QUARTERS}")
+        self.ended.set()
+        for thread in threads:
+            thread.join(PATIENCE)
+            if thread.is_alive():
+                self.model.differs("a thread hangs")
+        if _return_free_memory():
+            self.take("trimmed")
+        self._finish()
+
+    def _again(self, work: Callable[[random.Random], None], chance: random.Random) -> None:
+        try:
+            while not self.ended.is_set():
+                work(chance)
+        except BaseException:
+            self.model.differs(traceback.format_exc())
+            self.ended.set()
+
+    def _finish(self) -> None:
+        """Compare every rule, once all threads have ended."""
+        self.matcher.join()
+        before = self.model.moment()
+        self.model.check_rules(before, dict(self.matcher.items()))
+        chance = random.Random(self.seed)
+        wrong = check_alone(self.matcher, [new_event(chance) for _ in range(20)], chance)
+        if wrong is not None:
+            self.model.differs(wrong)
+
+    def take(self, moment: str) -> None:
+        """Memory and counts at this moment."""
+        self.samples[moment] = {
+            "rss_mib": _resident() / 2**20,
+            # `gc.get_objects` would refer to tuples that other threads are making, and fail them
+            "blocks": sys.getallocatedblocks(),
+            "interned": remembered_predicates(),
+            "rules": len(self.matcher),
+            **{name: self.done[name] for name in ("updates", "matches", "batches", "files")},
+            "forks": self.done["forks"],
+            "checked": self.model.checked,
+        }
+
+    # Writing
+
+    def _rule(self, chance: random.Random) -> tuple[str, frozenset[str]]:
+        tags = frozenset(chance.sample(TAGS, chance.randrange(3)))
+        return new_rule(chance), tags
+
+    def _update(self, rules: dict[int, tuple[str, frozenset[str]]]) -> None:
+        """Change rules in bulk; tags are given in a table."""
+        import pyarrow as pa
+
+        texts = [text for text, _ in rules.values()]
+        tags = [sorted(some) for _, some in rules.values()]
+        kinds = pa.list_(pa.string())
+        table = pa.table({"id": list(rules), "rule": texts, "tags": pa.array(tags, kinds)})
+        self.model.begin(rules)
+        self.matcher.update(table)
+        self.model.end(rules)
+
+    def write(self, chance: random.Random, of: int) -> None:
+        """Make one change to the rules of this thread."""
+        mine = range(of, 2 * self.rules, WRITERS)
+        step = chance.random()
+        if step < 0.9:
+            rule_id = chance.choice(mine)
+            self.model.begin([rule_id])
+            made = self._rule(chance) if step < 0.6 or rule_id not in self.matcher else None
+            if made is not None:
+                self.matcher.add(rule_id, made[0], tags=made[1])
+            else:
+                del self.matcher[rule_id]
+            self.model.end({rule_id: made})
+            self.done["updates"] += 1
+            self.ended.wait(0.0005)  # so that the other threads get their turn
+            return
+        some = chance.sample(mine, min(len(mine), chance.randrange(1, 100)))
+        if step < 0.95:
+            self._update({rule_id: self._rule(chance) for rule_id in some})
+        elif step < 0.9998:
+            self.model.begin(some)
+            self.matcher.remove(some)
+            self.model.end(dict.fromkeys(some))
+        else:
+            self.matcher.compact()
+        self.done["updates"] += len(some)
+
+    # Reading
+
+    def match(self, chance: random.Random) -> None:
+        event, wanted = new_event(chance), chance.choice((None, None, *TAGS))
+        before = self.model.moment()
+        answer = self.matcher.match(event, tags=None if wanted is None else [wanted])
+        self.model.check(before, event, answer, wanted, chance)
+        self.done["matches"] += 1
+
+    def match_batch(self, chance: random.Random) -> None:
+        events = [new_event(chance) for _ in range(chance.choice((3, 40)))]
+        wanted = chance.choice((None, None, *TAGS))
+        before = self.model.moment()
+        table = self.matcher.match_batch(events, tags=None if wanted is None else [wanted])
+        rows, ids = table["event"].to_pylist(), table["rule_id"].to_pylist()
+        for number in chance.sample(range(len(events)), 3):
+            answer = [rule_id for row, rule_id in zip(rows, ids, strict=True) if row == number]
+            self.model.check(before, events[number], answer, wanted, chance)
+        self.done["batches"] += 1
+        self.ended.wait(0.01)
+
+    def save_and_load(self, chance: random.Random) -> None:
+        path = self.folder / "rules.mw"
+        before = self.model.moment()
+        self.matcher.save(path)
+        self.model.check_rules(before, dict(Matcher.load(path).items()))
+        self.done["files"] += 1
+        self.ended.wait(1)
+
+    def fork(self, chance: random.Random) -> None:
+        """Fork a child, which goes on with the rules of this moment."""
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            signal.alarm(PATIENCE)
+            try:
+                os.write(writing, (self._life_of_a_child(chance) or "").encode()[:60_000])
+            except BaseException:
+                os.write(writing, traceback.format_exc().encode()[:60_000])
+            finally:
+                os._exit(0)
+        os.close(writing)
+        with os.fdopen(reading, "rb") as pipe:
+            said = pipe.read().decode()
+        _, status = os.waitpid(child, 0)
+        if said or status:
+            self.model.differs(f"in a child: {said or f'it ended with {status}'}")
+        self.done["forks"] += 1
+        self.ended.wait(0.5)
+
+    def _life_of_a_child(self, chance: random.Random) -> str | None:
+        matcher = self.matcher
+        events = [new_event(chance) for _ in range(5)]
+        if wrong := check_alone(matcher, events, chance):
+            return wrong
+        for number in range(40):
+            matcher[1_000_000 + number] = new_rule(chance)
+        matcher.remove(range(0, self.rules, 7))
+        matcher.join()
+        path = self.folder / f"child-{os.getpid()}.mw"
+        matcher.save(path)
+        loaded = Matcher.load(path)
+        path.unlink()
+        if dict(loaded.items()) != dict(matcher.items()):
+            return "what was loaded is not what was saved"
+        return check_alone(matcher, events, chance) or check_alone(loaded, events, chance)
+
+
+def _return_free_memory() -> bool:
+    """Make the allocator return its free memory to the system; False where it has no way to."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is None:
+        return False
+    trim(0)
+    return True
+
+
+def _resident() -> int:
+    """The resident memory of this process, in bytes."""
+    pages = Path("/proc/self/statm").read_text().split()[1]
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
+def main() -> None:
+    parser = BenchOptions(__doc__)
+    parser.size("rules", full=5_000, small=300)
+    parser.size("seconds", full=60, small=4)
+    parser.size("growth", full=150, small=150)
+    options = parser.read()
+    warm_up()
+    with tempfile.TemporaryDirectory() as folder:
+        soak = Soak(options.rules, options.seed, Path(folder))
+        soak.run(options.seconds)
+    samples = soak.samples
+    grown = samples[f"{QUARTERS}/{QUARTERS}"]["rss_mib"] - samples[f"1/{QUARTERS}"]["rss_mib"]
+    differences = soak.model.differences
+    common = {"rules": options.rules, "seconds": options.seconds}
+    report("matcher_soak", {**common, "differences": len(differences)}, samples)
+    for difference in differences[:10]:
+        print(difference, file=sys.stderr)
+    if grown > options.growth:
+        print(f"memory rose by {grown:.0f} MiB after the first quarter", file=sys.stderr)
+    if differences or grown > options.growth:
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,242 @@
+"""The report: one self-contained HTML page.
+
+It begins with the questions and their answers. Then it has a section per experiment: plots, our
+figures beside those that the paper prints, and the paper's claims beside our verdicts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from html import escape
+from typing import Any
+
+from matchwood.lab.experiments.claims import AGREES, DIFFERS, OPEN, PARTLY, shown
+from matchwood.lab.experiments.experiment import Experiment, Measure
+from matchwood.lab.experiments.report.comparisons import (
+    BUILD,
+    BYTES,
+    TIME,
+    Answers,
+    Compared,
+    answers,
+)
+from matchwood.lab.experiments.report.plots import drawn, rows
+from matchwood.lab.experiments.running.result_file import Results
+
+# The style sheet of the page.
+STYLE = """
+:root { color-scheme: light; --soft: #8885; }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 80rem; margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.6rem; margin: 0; } h2 { margin: 2.5rem 0 .3rem; } h3 { margin: 1.5rem 0 .3rem; }
+p.about, p.note { margin: .2rem 0 1rem; opacity: .75; }
+.plot { display: flex; flex-wrap: wrap; gap: 1rem 2rem; align-items: center; }
+.plot > div { flex: 0 1 auto; min-width: 0; } svg { width: 34rem; max-width: 100%; height: auto; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; margin: .5rem 0 1rem; font-size: .9rem; }
+td, th { border-bottom: 1px solid var(--soft); padding: .15rem .8rem .15rem 0; text-align: left; }
+td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
+td small { opacity: .65; }
+.agrees { color: #176b3a; } .differs { color: #a32020; } .part { color: #8a5a00; }
+"""
+
+# How many of the worst cases are listed.
+FURTHEST = 8
+
+# What the page calls each result that is compared.
+NAMED = {TIME: "matching time", BYTES: "memory", BUILD: "construction time"}
+
+# The class of the style sheet for each verdict.
+CLASSES = {AGREES: "agrees", PARTLY: "part", DIFFERS: "differs", OPEN: ""}
+
+
+def page(chosen: Mapping[str, Experiment], scale: str, results: Results) -> str:
+    """The whole page, as text."""
+    summary = answers(chosen, scale, results)
+    counted: Counter[str] = Counter()
+    sections = [_section(each, scale, results, counted) for each in chosen.values()]
+    machines = [record["machine"] for record in results.records.values()]
+    about = ", ".join(f"{name} {value}" for name, value in machines[-1].items())
+    parts = [
+        "<!doctype html>",
+        '<html lang="en"><head><meta charset="utf-8"><title>The papers’ experiments</title>',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<style>{STYLE}</style></head><body>",
+        "<h1>The papers’ experiments, run again</h1>",
+        f'<p class="about">scale {escape(scale)}; {escape(about)}; {len(results.records):,} points'
+        "</p>",
+        *_answered(summary, counted),
+        *sections,
+        "</body></html>",
+        "",
+    ]
+    return "\n".join(parts)
+
+
+def verdicts(
+    experiment: Experiment, scale: str, results: Results
+) -> Iterator[tuple[str, str, str, str]]:
+    """The claims about an experiment: measure, claim, outcome, and our figures."""
+    over = results.over(experiment, scale)
+    for measure in experiment.measures:
+        lines = results.lines(experiment, scale, measure)
+        for claim in experiment.claims:
+            if claim.measure == measure.name:
+                verdict = claim.held(lines, over)
+                yield measure.title, claim.said, verdict.outcome, verdict.ours
+
+
+def _answered(summary: Answers, counted: Mapping[str, int]) -> Iterator[str]:
+    told = ", ".join(f"{counted.get(each, 0)} {each}" for each in (AGREES, PARTLY, DIFFERS, OPEN))
+    yield f"<p>The papers’ claims about their results, compared with ours: {told}.</p>"
+    yield "<h2>Does A-Tree as published beat the others here, as it did there?</h2>"
+    told = "; ".join(
+        f"{NAMED[measure]} at {won} of {points} points"
+        for measure, (won, points) in summary.best.items()
+    )
+    yield f"<p>Where A-Tree needs the least of all published algorithms: {told}.</p>"
+    yield "<p>The others’ needs as a multiple of A-Tree’s, on ABE-Gen and advertisements.</p>"
+    yield _compared(summary.atree)
+    yield "<h2>What does each element of its design save?</h2>"
+    yield "<p>The share of matching time, memory and construction time that each element saves.</p>"
+    yield _saved(summary)
+    yield "<h2>How far is the engine ahead?</h2>"
+    yield "<p>The others’ needs as a multiple of the engine’s, over all workloads.</p>"
+    yield _compared([each for each in summary.engine if each.one == "matchwood"])
+    yield "<p>The same for batches of events, for which only time is compared.</p>"
+    yield _compared([each for each in summary.engine if each.one != "matchwood"])
+    yield from _behind(summary)
+    if summary.out:
+        told = ", ".join(f"{name} at {count}" for name, count in summary.out.items())
+        yield f"<p>Left out, because they were over their budget: {escape(told)} points.</p>"
+
+
+def _behind(summary: Answers) -> Iterator[str]:
+    """The cases in which a published algorithm needs less than the engine's single matches."""
+    for measure in (TIME, BYTES):
+        cases = [case for case in summary.ahead if case.measure == measure]
+        places = len({case.where for case in cases})
+        yield (
+            f"<p>Published algorithms are ahead of single matches by more than a tenth, in "
+            f"{NAMED[measure]}: {len(cases)} cases on {places} workloads.</p>"
+        )
+        body = [
+            [escape(case.where), case.algorithm, f"{case.ratio:.2f}×"] for case in cases[:FURTHEST]
+        ]
+        if body:
+            yield _table(["largest gaps", "", "the engine needs"], body)
+
+
+def _compared(comparisons: list[Compared]) -> str:
+    measures = list(dict.fromkeys(each.measure for each in comparisons))
+    cells = {(each.other, each.measure): each.said() for each in comparisons}
+    head = ["", *(NAMED[measure] for measure in measures)]
+    body = [
+        [other, *(cells.get((other, measure), "–") for measure in measures)]
+        for other in dict.fromkeys(each.other for each in comparisons)
+    ]
+    return _table(head, body)
+
+
+def _saved(summary: Answers) -> str:
+    head = ["", "workload", *NAMED.values()]
+    body = []
+    for element, by_workload in summary.elements.items():
+        for workload, figures in by_workload.items():
+            cells = [
+                f"{1 - 1 / figures[measure].ratio:.0%}" if measure in figures else "–"
+                for measure in NAMED
+            ]
+            body.append([element, workload, *cells])
+    return _table(head, body)
+
+
+def _section(experiment: Experiment, scale: str, results: Results, counted: Counter[str]) -> str:
+    labels = [contestant.label for contestant in experiment.contestants]
+    over = results.over(experiment, scale)
+    plots = []
+    for measure in experiment.measures:
+        lines = results.lines(experiment, scale, measure)
+        if lines:
+            plot = drawn(experiment, measure, lines, labels)
+            figures = _figures(experiment, measure, scale, lines)
+            plots.append(f'<div class="plot"><div>{plot}</div><div>{figures}</div></div>')
+    said = list(verdicts(experiment, scale, results))
+    counted.update(outcome for _, _, outcome, _ in said)
+    claims = _claims(said)
+    outs = "; ".join(f"{label} at {', '.join(map(str, at))}" for label, at in over.items())
+    return "\n".join(
+        [
+            f"<h2>{escape(experiment.shown)}: {escape(experiment.title)}</h2>",
+            f'<p class="about">{escape(experiment.paper)}; <code>{experiment.name}</code>, '
+            f"{escape(_fixed(experiment, scale))}</p>",
+            f'<p class="note">{escape(experiment.note)}</p>' if experiment.note else "",
+            *(plots or ["<p>not run yet</p>"]),
+            f"<p>Over budget: {escape(outs)}.</p>" if outs else "",
+            claims,
+        ]
+    )
+
+
+def _fixed(experiment: Experiment, scale: str) -> str:
+    settings = {k: v for k, v in experiment.settings[scale].items() if k != experiment.varied}
+    if experiment.varied != "workload":
+        return " with ".join(filter(None, [experiment.workload, _listed(settings)]))
+    described = (f"{v} with {_listed(settings[str(v)])}" for v in experiment.values[scale])
+    return "; ".join(described)
+
+
+def _listed(settings: Mapping[str, Any]) -> str:
+    return ", ".join(
+        f"{name} {value:,}" if isinstance(value, int) else f"{name} {value}"
+        for name, value in settings.items()
+    )
+
+
+def _figures(experiment: Experiment, measure: Measure, scale: str, lines: Any) -> str:
+    values = experiment.values[scale]
+    reported = experiment.reported.get(measure.name, {})
+    theirs = list(dict.fromkeys(value for line in reported.values() for value in line))
+    apart = bool(reported) and not set(theirs) & set(values)
+    head = [f"{measure.title}, {measure.unit}", *map(shown, values)]
+    body = []
+    for label, cells in rows(lines, {} if apart else reported, values):
+        body.append([label, *(_cell(*cell) for cell in cells)])
+    table = _table(head, body)
+    if apart:
+        head = ["the paper", *map(shown, theirs)]
+        body = [
+            [label, *(_cell(None, line.get(v)) for v in theirs)] for label, line in reported.items()
+        ]
+        table += _table(head, body)
+    return table
+
+
+def _cell(ours: float | None, theirs: float | None) -> str:
+    own = "–" if ours is None else f"{ours:.3g}" if ours < 1000 else f"{ours:,.0f}"
+    return own if theirs is None else f"{own} <small>paper {theirs:g}</small>"
+
+
+def _claims(said: list[tuple[str, str, str, str]]) -> str:
+    if not said:
+        return ""
+    body = "".join(
+        f"<tr><td>{escape(measure)}</td><td>{escape(claim)}</td>"
+        f'<td class="{CLASSES[outcome]}">{outcome}</td><td>{escape(ours)}</td></tr>'
+        for measure, claim, outcome, ours in said
+    )
+    head = "<tr><th></th><th>the paper says</th><th></th><th>here</th></tr>"
+    return f'<div class="wide"><table>{head}{body}</table></div>'
+
+
+def _table(head: list[str], body: list[list[str]]) -> str:
+    top = "".join(
+        f'<th class="{"number" if i else ""}">{escape(c)}</th>' for i, c in enumerate(head)
+    )
+    lines = "".join(
+        "<tr>"
+        + "".join(f'<td class="{"number" if i else ""}">{c}</td>' for i, c in enumerate(row))
+        + "</tr>"
+        for row in body
+    )
+    return f'<div class="wide"><table><tr>{top}</tr>{lines}</table></div>'

@@ -1,0 +1,180 @@
+"""The contestants of a point: an algorithm of the papers, or the engine.
+
+All have the same methods: `match`, `add`, `answer`, `bytes` and `times`. Times are processor time,
+not wall-clock time, so that other work on the machine costs a point some cache misses at most.
+Nothing here waits, and nothing that is timed runs in several threads.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from matchwood.lab.bench.kernel import let_learn
+from matchwood.lab.experiments.running.answer_check import CHECKED, Event
+from matchwood.lab.experiments.running.points import Budget, Point
+from matchwood.lab.papers.algorithms import ALGORITHMS
+from matchwood.matcher import Matcher
+
+Figures = dict[str, Any]
+
+# Events that are matched before any event is timed.
+WARMING = 20
+# Events that are timed however long they take.
+FEWEST = 5
+# How often a batch is matched; the mean counts.
+ROUNDS = 3
+
+
+class PaperContestant:
+    """An algorithm of the papers."""
+
+    def __init__(self, point: Point, rules: Mapping[int, str]) -> None:
+        self.rules = len(rules)
+        self.algorithm = ALGORITHMS[point.algorithm](rules, **point.switches)
+
+    def match(self, event: Event) -> list[Any]:
+        return self.algorithm.match(event)
+
+    def add(self, rule_id: int, rule: str) -> None:
+        self.algorithm.add(rule_id, rule)
+
+    def answer(self, event: Event) -> list[Any]:
+        """The matches, without the false positives of an approximate algorithm."""
+        matches = self.match(event)
+        if not self.algorithm.approximate:
+            return matches
+        false = set(self.algorithm.false_positives(event))  # type: ignore[attr-defined]
+        return [rule_id for rule_id in matches if rule_id not in false]
+
+    @property
+    def bytes(self) -> int:
+        return self.algorithm.bytes
+
+    def times(self, events: list[Event], budget: Budget) -> Figures:
+        """Milliseconds of single matches, how much they matched, and the work they did for it."""
+        work: list[tuple[float, ...]] = []
+        steps: list[tuple[float, ...]] = []
+        costs: list[float] = []
+
+        def after() -> None:
+            work.append(tuple(self.algorithm.work))
+            if hasattr(self.algorithm, "cost"):
+                costs.append(self.algorithm.cost)
+            if hasattr(self.algorithm, "timings"):
+                steps.append(tuple(self.algorithm.timings))
+
+        figures = timed(self.match, events, budget, self.rules, after)
+        names = ("predicates", "nodes", "candidates")
+        figures |= dict(zip(names, np.mean(work, axis=0).tolist(), strict=True))
+        if steps:
+            # Steps are timed by the wall clock, so that a mean would count interruptions.
+            lookup, find, sort, evaluated = (np.median(steps, axis=0) * 1e3).tolist()
+            figures |= {"index_ms": lookup + find, "sort_ms": sort, "evaluate_ms": evaluated}
+        if costs:
+            figures["plan_cost"] = float(np.mean(costs))
+        if self.algorithm.approximate:
+            kinds = [self.algorithm.false_positives(e) for e in events[:CHECKED]]  # type: ignore[attr-defined]
+            figures["false_positives"] = float(np.mean([len(false) for false in kinds]))
+        return figures
+
+
+class EngineContestant:
+    """Matchwood's own engine, one event at a time."""
+
+    def __init__(self, point: Point, rules: Mapping[int, str]) -> None:
+        self.matcher = Matcher(rules)
+
+    def match(self, event: Event) -> list[Any]:
+        return list(self.matcher.match(event))
+
+    def add(self, rule_id: int, rule: str) -> None:
+        self.matcher[rule_id] = rule
+
+    def answer(self, event: Event) -> list[Any]:
+        return self.match(event)
+
+    @property
+    def bytes(self) -> int:
+        return self.matcher.stats().bytes
+
+    def times(self, events: list[Event], budget: Budget) -> Figures:
+        let_learn(self.matcher, events)
+        return timed(self.matcher.match, events, budget, len(self.matcher))
+
+
+class BatchContestant(EngineContestant):
+    """Matchwood's own engine, all events in one batch."""
+
+    def match(self, event: Event) -> list[Any]:
+        return [int(i) for i in self.matcher.match_batch([event])["rule_id"].to_pylist()]
+
+    def times(self, events: list[Event], budget: Budget) -> Figures:
+        rows = 0
+
+        def all_at_once() -> None:
+            nonlocal rows
+            rows = sum(piece.num_rows for piece in self.matcher.match_batches(events))
+
+        all_at_once()
+        begun = time.process_time()
+        for _ in range(ROUNDS):
+            all_at_once()
+        taken = time.process_time() - begun
+        return {
+            "match_ms": taken / ROUNDS / len(events) * 1e3,
+            "events": len(events),
+            "matches": rows / len(events),
+            "selectivity": rows / len(events) / len(self.matcher),
+        }
+
+
+# Contestants that are not algorithms of the papers, by name.
+CONTESTANTS: dict[str, Any] = {"engine": EngineContestant, "engine-batch": BatchContestant}
+
+
+def timed(
+    match: Callable[[Event], list[Any]],
+    events: list[Event],
+    budget: Budget,
+    rules: int,
+    after: Callable[[], None] | None = None,
+) -> Figures:
+    """Time matches, one event after the other, until all are timed or the time is up.
+
+    Each event is timed twice, and the shorter time counts: loading a kernel, or a collection of
+    garbage, is not part of a match.
+    """
+    begun = time.thread_time()
+    for event in islice(events, WARMING):
+        match(event)
+        if time.thread_time() - begun > budget.matching_seconds / 4:
+            break
+    seconds, counts = [], []
+    end = time.thread_time() + budget.matching_seconds
+    for event in events:
+        start = time.thread_time()
+        matches = match(event)
+        now = time.thread_time()
+        seconds.append(now - start)
+        counts.append(len(matches))
+        if after is not None:
+            after()
+        if now > end and len(seconds) >= FEWEST:
+            break
+    for number, event in enumerate(islice(events, len(seconds))):
+        start = time.thread_time()
+        match(event)
+        seconds[number] = min(seconds[number], time.thread_time() - start)
+    return {
+        "match_ms": float(np.mean(seconds) * 1e3),
+        "match_p50_ms": float(np.median(seconds) * 1e3),
+        "match_deviation_ms": float(np.std(seconds) * 1e3),
+        "events": len(seconds),
+        "matches": float(np.mean(counts)),
+        "selectivity": float(np.mean(counts)) / max(1, rules),
+    }

@@ -1,0 +1,144 @@
+"""Measures a point: makes the workload, builds and times the contestant, checks its answers."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+from matchwood.index.build import rule_programs, segment
+from matchwood.lab.bench.kernel import warm_up
+from matchwood.lab.experiments.running import operator_calls
+from matchwood.lab.experiments.running.answer_check import CHECKED, Event, check, digest, truths
+from matchwood.lab.experiments.running.contestants import (
+    CONTESTANTS,
+    EngineContestant,
+    Figures,
+    PaperContestant,
+)
+from matchwood.lab.experiments.running.points import Budget, Point
+from matchwood.lab.papers.shared import axes, predicate_lookup
+from matchwood.lab.workloads.catalogue import workload
+
+# How many rules kernels are compiled with, by workload; 300 of any other.
+TINY = {"abe-gen": 300, "fontoura": 300, "ads": 100, "le-subscribe": 60}
+# Settings of a point that its workload does not have.
+NOT_OF_WORKLOADS = ("order", "added")
+
+
+class Bench:
+    """Measures points. It keeps the last workload, and knows which kernels are loaded."""
+
+    def __init__(self, begun: Callable[[], None] = lambda: None) -> None:
+        """`begun` is called when measuring begins, after all preparations."""
+        self._begun = begun
+        self._workload_key = ""
+        self._rules: dict[int, str] = {}
+        self._events: list[Event] = []
+        self._truths: list[dict[int, bool]] = []
+        self._warm: set[tuple[str, str, str]] = set()
+
+    def measure(self, point: Point, budget: Budget) -> Figures:
+        """All figures of a point."""
+        if point.workload == "overlapping":  # its predicates are calls, which are counted
+            return operator_calls.measure(point, budget, self._begun)
+        contestant = CONTESTANTS.get(point.algorithm, PaperContestant)
+        warm = (point.workload, point.algorithm, repr(sorted(point.switches.items())))
+        if warm not in self._warm:
+            _warm_up(contestant, point)
+            self._warm.add(warm)
+        if point.workload_key != self._workload_key:
+            self._rules, self._events = {}, []
+            self._rules, self._events = made(point.workload, point.settings, budget.events)
+            self._truths = truths(self._rules, self._events[:CHECKED])
+            self._workload_key = point.workload_key
+        gc.collect()
+        self._begun()
+        with Parsing() as parsing:
+            begun = time.process_time()
+            built = contestant(point, self._rules)
+            taken = time.process_time() - begun
+        answers = [built.answer(event) for event in self._events[:CHECKED]]
+        check(self._truths, answers)
+        times = built.times(self._events, budget)
+        size = int(built.bytes)  # includes what the engine has built because of its events
+        return {
+            "build_s": taken,
+            "construct_s": taken - parsing.seconds,
+            "bytes": size,
+            "bytes_per_rule": size / len(self._rules),
+            "answers": digest(answers),
+            **times,
+            **inserted(built, point),
+        }
+
+
+class Parsing:
+    """Measures how long texts take to become programs over predicates, the first step of all
+    contestants.
+
+    That step is one function of the engine, `gather`. It is replaced, in every module that calls
+    it, by one that adds up the time.
+    """
+
+    CALLED_IN = (segment, predicate_lookup, axes)
+
+    def __enter__(self) -> Parsing:
+        self.seconds = 0.0
+        self._gather = rule_programs.gather
+        for module in self.CALLED_IN:
+            setattr(module, "gather", self._timed)  # noqa: B010
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for module in self.CALLED_IN:
+            setattr(module, "gather", self._gather)  # noqa: B010
+
+    def _timed(self, *arguments: Any) -> Any:
+        begun = time.process_time()
+        gathered = self._gather(*arguments)
+        self.seconds += time.process_time() - begun
+        return gathered
+
+
+def made(name: str, settings: Mapping[str, Any], events: int) -> tuple[dict[int, str], list[Event]]:
+    """The rules and events of a workload; if `order` is above 0 the rules are shuffled with it."""
+    order = settings.get("order", 0)
+    generator = workload(name, **_workload_settings(settings))
+    rules = list(enumerate(generator.texts()))
+    if order:
+        Random(order).shuffle(rules)
+    return dict(rules), generator.events(events)
+
+
+def inserted(built: Any, point: Point) -> Figures:
+    """Milliseconds to add one of the workload's next rules, if the point asks for it."""
+    count = point.settings.get("added", 0)
+    if not count:
+        return {}
+    rules = point.settings["rules"]
+    settings = {**_workload_settings(point.settings), "rules": rules + count}
+    texts = workload(point.workload, **settings).texts(rules)
+    begun = time.process_time()
+    for number, text in enumerate(texts, rules):
+        built.add(number, text)
+    return {"insert_ms": (time.process_time() - begun) / count * 1e3}
+
+
+def _workload_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in settings.items() if name not in NOT_OF_WORKLOADS}
+
+
+def _warm_up(contestant: Any, point: Point) -> None:
+    """Compile the kernels of a contestant, or load them from the cache, before timing."""
+    rules, events = made(point.workload, {"rules": TINY.get(point.workload, 300)}, 30)
+    built = contestant(point, rules)
+    built.times(events, Budget(1, 1, 30, 0.05))
+    inserted(built, replace(point, settings={**point.settings, "rules": len(rules)}))
+    if isinstance(built, EngineContestant):
+        warm_up()  # small and large segments have kernels of their own
+    gc.collect()
+    gc.freeze()  # the compiler's objects are many, and each collection would look at them

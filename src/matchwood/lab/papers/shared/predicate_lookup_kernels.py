@@ -1,0 +1,35 @@
+"""The kernel that finds the literals that are true of an event."""
+
+# mypy: allow-untyped-defs, no-check-untyped-defs
+
+from __future__ import annotations
+
+from matchwood.kernels.compiled import lean
+
+
+@lean
+def stab(tree_at, tree_size, start, bound, entries, slots, codes, out):
+    """The literals that are true of single codes: out[:returned]. See `index.build.stabbing`."""
+    top = 0
+    for i in range(len(slots)):
+        code = codes[i]
+        if code < 0:
+            continue  # a list
+        at = tree_at[slots[i]]
+        place = tree_size[slots[i]] + code
+        for j in range(start[at + place], start[at + place + 1]):
+            out[top] = entries[j]
+            top += 1
+        while place > 1:
+            right = place & 1
+            place >>= 1
+            low = start[at + place]
+            half = (start[at + place + 1] - low) >> 1
+            if right:
+                low += half
+            for j in range(low, low + half):
+                if (bound[j] < code) if right else (bound[j] > code):
+                    break
+                out[top] = entries[j]
+                top += 1
+    return top

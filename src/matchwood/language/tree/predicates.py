@@ -1,0 +1,244 @@
+"""The leaves of a tree: predicates over one or two attributes, calls, and constraints on variables.
+
+Constructors check the parts of a predicate, so that rules from text, JSON and Python are the same
+trees and are refused for the same reasons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from matchwood.language.errors import RuleError
+from matchwood.language.strings import like_pieces, program_size
+from matchwood.language.tree.arithmetic import Attribute, Side, Sum, Variable, has_variable
+from matchwood.language.tree.calls import check_call
+from matchwood.language.tree.nodes import Node
+from matchwood.language.values import Family, Literal, family_of, is_text, literal, same_family
+
+COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
+# The comparison that says the same with its sides exchanged.
+FLIPPED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+_set = object.__setattr__
+
+
+class Predicate(Node):
+    """A statement about one attribute; `negated` if it is the exact negation of another."""
+
+    __slots__ = ("attribute",)
+    attribute: str
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        return (self.attribute,)
+
+    def _parts(self) -> tuple[object, ...]:
+        raise AssertionError(type(self))
+
+    def _key(self) -> tuple[object, ...]:
+        return (self.attribute, *self._parts())
+
+
+class Comparison(Predicate):
+    """`age >= 18`"""
+
+    __slots__ = ("op", "value")
+    op: str
+    value: Literal
+
+    def __init__(self, attribute: str, op: str, value: object) -> None:
+        _set(self, "attribute", attribute_name(attribute))
+        _set(self, "op", _comparison(op))
+        _set(self, "value", literal(value))
+
+    @property
+    def family(self) -> Family:
+        return family_of(self.value)
+
+    @property
+    def negated(self) -> bool:
+        return self.op == "!="
+
+    def _parts(self) -> tuple[object, ...]:
+        return (self.op, self.family, self.value)
+
+
+class Between(Predicate):
+    """`age between 13 and 19`"""
+
+    __slots__ = ("high", "low", "negated")
+    low: Literal
+    high: Literal
+    negated: bool
+
+    def __init__(self, attribute: str, low: object, high: object, negated: bool = False) -> None:
+        _set(self, "attribute", attribute_name(attribute))
+        _set(self, "low", literal(low))
+        _set(self, "high", literal(high))
+        _set(self, "negated", negated)
+        same_family((self.low, self.high), "between")
+
+    @property
+    def family(self) -> Family:
+        return family_of(self.low)
+
+    def _parts(self) -> tuple[object, ...]:
+        return (self.negated, self.family, self.low, self.high)
+
+
+class In(Predicate):
+    """`tier in ('gold', 'platinum')`"""
+
+    __slots__ = ("negated", "values")
+    values: tuple[Literal, ...]
+    negated: bool
+
+    def __init__(self, attribute: str, values: Sequence[object], negated: bool = False) -> None:
+        if len(values) == 0:
+            raise RuleError("'in' takes one literal or more, found none")
+        _set(self, "attribute", attribute_name(attribute))
+        _set(self, "values", tuple(literal(value) for value in values))
+        _set(self, "negated", negated)
+        same_family(self.values, "in")
+
+    @property
+    def family(self) -> Family:
+        return family_of(self.values[0])
+
+    def _parts(self) -> tuple[object, ...]:
+        return (self.negated, self.family, self.values)
+
+
+class Like(Predicate):
+    """`path like '/static/%'`; `kind` is like, ilike or rlike."""
+
+    __slots__ = ("kind", "negated", "pattern")
+    kind: str
+    pattern: str
+    negated: bool
+
+    def __init__(self, attribute: str, kind: str, pattern: object, negated: bool = False) -> None:
+        text = literal(pattern)
+        if not isinstance(text, str):
+            raise RuleError(f"the pattern of '{kind}' is a string, found a {family_of(text)}")
+        if kind == "rlike":
+            program_size(text)
+        else:
+            like_pieces(text)
+        _set(self, "attribute", attribute_name(attribute))
+        _set(self, "kind", kind)
+        _set(self, "pattern", text)
+        _set(self, "negated", negated)
+
+    @property
+    def family(self) -> Family:
+        return Family.STRING
+
+    def _parts(self) -> tuple[object, ...]:
+        return (self.negated, self.kind, self.pattern)
+
+
+class IsNull(Predicate):
+    """`age is null`"""
+
+    __slots__ = ("negated",)
+    negated: bool
+
+    def __init__(self, attribute: str, negated: bool = False) -> None:
+        _set(self, "attribute", attribute_name(attribute))
+        _set(self, "negated", negated)
+
+    def _parts(self) -> tuple[object, ...]:
+        return (self.negated,)
+
+
+class AttributeComparison(Node):
+    """`price < budget`"""
+
+    __slots__ = ("left", "op", "right")
+    left: str
+    op: str
+    right: str
+
+    def __init__(self, left: str, op: str, right: str) -> None:
+        _set(self, "left", attribute_name(left))
+        _set(self, "op", _comparison(op))
+        _set(self, "right", attribute_name(right))
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        return (self.left, self.right)
+
+    def _key(self) -> tuple[object, ...]:
+        return (self.left, self.op, self.right)
+
+
+Argument = Attribute | Variable | Literal
+
+
+class Call(Node):
+    """`within(location, 'Bronx')`"""
+
+    __slots__ = ("arguments", "name")
+    name: str
+    arguments: tuple[Argument, ...]
+
+    def __init__(self, name: str, arguments: Sequence[Any]) -> None:
+        kept = tuple(a if isinstance(a, Attribute | Variable) else literal(a) for a in arguments)
+        check_call(name, kept)
+        _set(self, "name", name)
+        _set(self, "arguments", kept)
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        return tuple(a.name for a in self.arguments if isinstance(a, Attribute))
+
+    def _key(self) -> tuple[object, ...]:
+        return (self.name, tuple((type(a), a) for a in self.arguments))
+
+
+class VariableComparison(Node):
+    """`?y > 2 * ?z`: at least one side is a variable, or a sum with one in it."""
+
+    __slots__ = ("left", "op", "right")
+    left: Side
+    op: str
+    right: Side
+
+    def __init__(self, left: Any, op: str, right: Any) -> None:
+        sides = [
+            s if isinstance(s, Attribute | Variable | Sum) else literal(s) for s in (left, right)
+        ]
+        if not any(map(has_variable, sides)):
+            raise RuleError("a sum is only possible in a comparison with variables")
+        if not isinstance(sides[0], Attribute | Variable | Sum):
+            sides.reverse()
+            op = FLIPPED[_comparison(op)]
+        _set(self, "left", sides[0])
+        _set(self, "op", _comparison(op))
+        _set(self, "right", sides[1])
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        return tuple(s.name for s in (self.left, self.right) if isinstance(s, Attribute))
+
+    def _key(self) -> tuple[object, ...]:
+        return (type(self.left), self.left, self.op, type(self.right), self.right)
+
+
+def attribute_name(name: object) -> str:
+    if not isinstance(name, str):
+        raise RuleError(f"an attribute is a string, found {type(name).__name__}")
+    if not is_text(name):
+        raise RuleError("an attribute is not valid Unicode: it holds half of a surrogate pair")
+    return name
+
+
+def _comparison(op: str) -> str:
+    if op in COMPARISONS:
+        return op
+    op = {"==": "=", "<>": "!="}.get(op, op)
+    if op not in COMPARISONS:
+        raise RuleError(f"a comparison is one of {' '.join(COMPARISONS)}, found {op!r}")
+    return op

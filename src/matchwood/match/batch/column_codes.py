@@ -1,0 +1,292 @@
+"""Columns of Arrow data to codes: each distinct value is looked up once."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from matchwood.arrow.reading import (
+    check_names,
+    decoded,
+    is_list,
+    is_text,
+    list_parts,
+    only_rows_tell,
+    values_of,
+)
+from matchwood.kernels.array_types import Int32Array
+from matchwood.kernels.records import MISSING, OTHER
+from matchwood.language.errors import EventError
+from matchwood.language.values import Family, Time, Value, exact, in_range, read
+from matchwood.language.values import is_text as sound
+from matchwood.match.event.encode import Coder
+
+# Nanoseconds per unit of an Arrow timestamp.
+_UNITS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
+
+# Nanoseconds per day.
+_DAY = 86_400 * 1_000_000_000
+
+# Integers below this, and above its negative, are exact as doubles.
+_EXACT_FLOAT = 2**53
+
+
+class EncodedColumn(NamedTuple):
+    """The codes of a column: of single values, or of lists (bounds into the codes)."""
+
+    main: Int32Array
+    time: Int32Array | None
+    bounds: NDArray[np.int64] | None = None
+    there: NDArray[np.bool_] | None = None  # of lists: whether the row has one
+    distinct: list[str] | None = None  # of strings: the distinct values
+    which: Int32Array | None = None  # of strings: the distinct value of each row, -1 for none
+
+
+def attributes_of(columns: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Every attribute of a table as a column of a plain type; None if rows must be read.
+
+    That is so for lists of objects, maps, unions, and where a row may spell an attribute two ways.
+    """
+    if any(only_rows_tell(column.type) for column in columns.values()):
+        return None
+    attributes: dict[str, Any] = {}
+    todo = list(columns.items())
+    while todo:
+        name, column = todo.pop()
+        column = decoded(column)
+        if name in attributes:
+            return None
+        attributes[name] = column
+        kind = column.type
+        if pa.types.is_struct(kind):
+            todo.extend(
+                (f"{name}.{kind.field(i).name}", child) for i, child in enumerate(column.flatten())
+            )
+    return attributes
+
+
+def attributes_of_table(table: pa.Table) -> dict[str, Any] | None:
+    """`attributes_of` the columns of an Arrow table."""
+    check_names(table.column_names)
+    return attributes_of(dict(zip(table.column_names, table.columns, strict=True)))
+
+
+def misspelt(attributes: Mapping[str, Any], first: int) -> EventError | None:
+    """The error for columns in which some row has a string that is not UTF-8.
+
+    `first` is the number of their first row. None if no row refers to such a string.
+    """
+    for name, column in attributes.items():
+        for row, value in enumerate(values_of(column)):
+            texts = value if isinstance(value, list) else [value]
+            if any(isinstance(text, str) and not sound(text) for text in texts):
+                return EventError(f"row {first + row}: a string is not valid UTF-8", name)
+    return None
+
+
+def code_column(column: Any, coder: Coder, strings: bool) -> EncodedColumn:
+    """The codes of an attribute's column; with `strings` also its distinct values, for patterns."""
+    if is_list(column.type):
+        return _code_lists(column, coder)
+    return _code_values(column, coder, strings)
+
+
+def _code_lists(column: Any, coder: Coder) -> EncodedColumn:
+    offsets, values = list_parts(column)
+    inner = _code_values(values, coder, False)
+    main = np.where(inner.main == MISSING, OTHER, inner.main).astype(np.int32)
+    is_valid = np.asarray(column.is_valid())
+    return EncodedColumn(main, inner.time, offsets, is_valid)
+
+
+class DistinctElements(NamedTuple):
+    """The elements of a column of lists, each distinct one once."""
+
+    distinct: list[Value]
+    which: NDArray[np.int64]  # the distinct value of each element, -1 for null
+    bounds: NDArray[np.int64]  # of each row's elements in `which`
+    rows: Int32Array  # the row itself, -1 where it has no list
+
+
+def distinct_elements(column: Any) -> DistinctElements | None:
+    """The elements of a column of lists; None if rows must be read one by one."""
+    bounds, values = list_parts(column)
+    types = pa.types
+    kind = values.type.value_type if types.is_dictionary(values.type) else values.type
+    if not (is_text(kind) or types.is_integer(kind) or types.is_boolean(kind)):
+        return None
+    if not types.is_dictionary(values.type):
+        values = pc.dictionary_encode(values)
+    indices = values.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+    rows = np.arange(len(column), dtype=np.int32)
+    rows[~np.asarray(column.is_valid())] = -1
+    return DistinctElements(
+        [read(value) for value in values.dictionary.to_pylist()], indices, bounds, rows
+    )
+
+
+def _code_values(column: Any, coder: Coder, strings: bool) -> EncodedColumn:
+    kind = column.type
+    types = pa.types
+    if types.is_null(kind):
+        return _constant(column, coder, MISSING)
+    if types.is_floating(kind) or types.is_integer(kind):
+        return _code_numbers(column, coder)
+    if types.is_dictionary(kind) or is_text(kind):
+        return _code_dictionary(column, coder, strings)
+    if types.is_boolean(kind) or types.is_decimal(kind):
+        return _code_dictionary(column, coder, False)
+    if types.is_date(kind) or types.is_timestamp(kind):
+        return _code_times(column, coder)
+    return _constant(column, coder, OTHER)
+
+
+def _constant(column: Any, coder: Coder, code: int) -> EncodedColumn:
+    codes = np.full(len(column), code, np.int32)
+    codes[~np.asarray(column.is_valid())] = MISSING
+    return EncodedColumn(codes, np.zeros(len(column), np.int32) if coder.time_slot >= 0 else None)
+
+
+def _code_numbers(column: Any, coder: Coder) -> EncodedColumn:
+    """The codes of numbers: those that doubles hold exactly together, the others one by one."""
+    valid = np.asarray(column.is_valid())
+    integral = pa.types.is_integer(column.type)
+    raw = (column.fill_null(0) if column.null_count else column).to_numpy(zero_copy_only=False)
+    number = raw.astype(np.float64)
+    if not integral:
+        valid = valid & ~np.isnan(number)
+    if Family.NUMBER in coder.exact:
+        codes = _code_doubles(number, coder)
+        if integral:
+            large = np.flatnonzero((number >= _EXACT_FLOAT) | (number <= -_EXACT_FLOAT))
+            for row in large.tolist():
+                codes[row] = coder.code(Family.NUMBER, int(raw[row]))
+    else:
+        codes = np.full(len(column), OTHER, np.int32)
+    codes[~valid] = MISSING
+    return EncodedColumn(codes, np.zeros(len(column), np.int32) if coder.time_slot >= 0 else None)
+
+
+def _code_doubles(number: NDArray[np.float64], coder: Coder) -> Int32Array:
+    doubles, equal, gap = double_table(coder)
+    position = np.searchsorted(doubles, number)
+    inside = np.minimum(position, max(len(doubles) - 1, 0))
+    codes = gap[position]
+    if len(doubles):
+        codes = np.where(doubles[inside] == number, equal[inside], codes)
+    return codes.astype(np.int32)
+
+
+def double_table(
+    coder: Coder,
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+    """(doubles, code of each, code between two of them).
+
+    A double stands for its shortest decimal, and rounding keeps the order of decimals. So a double
+    lies on the same side of a constant as of the double nearest to that constant; if it is that
+    double itself, the decimals are compared.
+    """
+    if coder.doubles is None:
+        constants = coder.sorted[Family.NUMBER]
+        nearest = np.array([_nearest(constant) for constant in constants], np.float64)
+        doubles, counts = np.unique(nearest, return_counts=True)
+        first = coder.first[Family.NUMBER]
+        gap = first + 2 * np.r_[0, np.cumsum(counts)]
+        equal = [coder.code(Family.NUMBER, exact(float(double))) for double in doubles]
+        coder.doubles = doubles, np.array(equal, np.int64), gap.astype(np.int64)
+    table: tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]] = coder.doubles
+    return table
+
+
+def _nearest(constant: int | Decimal) -> float:
+    try:
+        return float(constant)
+    except OverflowError:
+        return float("inf") if constant > 0 else float("-inf")
+
+
+def _code_dictionary(column: Any, coder: Coder, strings: bool) -> EncodedColumn:
+    """The codes of a column, of which each distinct value is looked up once."""
+    if pa.types.is_decimal(column.type) and column.type.bit_width < 128:
+        column = column.cast(pa.decimal128(column.type.precision, column.type.scale))
+    if not pa.types.is_dictionary(column.type):
+        column = pc.dictionary_encode(column)
+    dictionary = column.dictionary
+    indices = column.indices.cast(pa.int64())  # they may be unsigned
+    value_of_row = indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    values = dictionary.to_pylist()
+    if is_text(dictionary.type):
+        return _code_texts(values, value_of_row, coder, strings)
+    seen = [read(value) for value in values]
+    main = np.array([_main(coder, value) for value in seen] + [MISSING], np.int32)[value_of_row]
+    time = None
+    if coder.time_slot >= 0:
+        codes = [coder.time_code(value.family, value.value) for value in seen] + [MISSING]
+        time = np.array(codes, np.int32)[value_of_row]
+    return EncodedColumn(main, time)
+
+
+def _code_texts(
+    values: list[str | None], value_of_row: NDArray[np.int64], coder: Coder, strings: bool
+) -> EncodedColumn:
+    """The codes of strings, which Arrow knows to be valid."""
+    null = [value is None for value in values]
+    texts = [value or "" for value in values]
+    exact = coder.exact.get(Family.STRING)
+    if exact is None:
+        codes = [OTHER] * len(texts)
+    else:
+        first, constants = coder.first[Family.STRING], coder.sorted[Family.STRING]
+        find = exact.get
+        codes = [find(text) or first + 2 * bisect_left(constants, text) for text in texts]
+    gone = np.array([*null, True])
+    main = np.array([*codes, MISSING], np.int32)
+    main[gone] = MISSING
+    time = None
+    if coder.time_slot >= 0:
+        moments = np.array([*(coder.time_code(Family.STRING, text) for text in texts), MISSING])
+        moments[gone] = MISSING
+        time = moments.astype(np.int32)[value_of_row]
+    if not strings:
+        return EncodedColumn(main[value_of_row], time)
+    return EncodedColumn(
+        main[value_of_row],
+        time,
+        None,
+        None,
+        texts,
+        np.where(gone[value_of_row], -1, value_of_row).astype(np.int32),
+    )
+
+
+def _main(coder: Coder, value: Value) -> int:
+    return MISSING if value == (None, None) else coder.code(value.family, value.value)
+
+
+def _code_times(column: Any, coder: Coder) -> EncodedColumn:
+    main = _constant(column, coder, OTHER).main
+    if coder.time_slot < 0:
+        return EncodedColumn(main, None)
+    kind = column.type
+    if pa.types.is_timestamp(kind):
+        scale = _UNITS[kind.unit]
+        ticks = column.cast(pa.int64())
+    else:
+        scale, ticks = _DAY, column.cast(pa.int32())
+    filled = (ticks.fill_null(0) if ticks.null_count else ticks).to_numpy(zero_copy_only=False)
+    distinct, value_of_row = np.unique(filled, return_inverse=True)
+    assert coder.time is not None
+    codes = []
+    for tick in distinct.tolist():
+        moment: Time | None = in_range(tick * scale)
+        codes.append(MISSING if moment is None else coder.time_code(Family.TIME, moment))
+    time = np.array(codes, np.int32)[value_of_row]
+    time[~np.asarray(column.is_valid())] = MISSING
+    return EncodedColumn(main, time.astype(np.int32))

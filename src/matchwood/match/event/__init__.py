@@ -1,0 +1,22 @@
+"""One event against one segment.
+
+    event ── encode ── codes ──┐
+                               ├── strategy ── groups of rules ── ordinals
+    segment ── event arrays ───┘
+
+An event is encoded once per segment: every value becomes a small integer, a *code*, and strings
+that patterns are about are looked up in `patterns`. A strategy then finds the rules. Pushing is
+always possible; others are prepared and kept if they turn out to take less time.
+
+Modules:
+
+- `event_matcher`: a segment that is ready to be matched;
+- `encode`: values to codes;
+- `strategy`: what a strategy is; `strategies` has them, `event_strategies` lists them;
+- `strategy_choice`: which strategy is used, by what events take;
+- `lazy_atoms`: comparisons and calls that are evaluated only if a rule depends on them;
+- `thread_scratch`: what one thread writes while it matches;
+- `cell_index`: rows of bits for the `and`s that likely literals wake;
+- `event_kernels`, `push_kernels`, `literal_kernels`, `walk_kernels`, `cell_kernels`,
+  `cell_tree_kernels`: compiled code.
+"""

@@ -1,0 +1,230 @@
+"""Events to codes: what a segment's rules can tell apart, as small integers."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping
+from typing import Any
+
+from matchwood.index.build.atoms import Slot, reading
+from matchwood.kernels.records import MISSING, OTHER, code_of_list
+from matchwood.language.events import Event
+from matchwood.language.values import Family, Value, exact, is_text
+
+# What patterns are matched against: a string, a list of strings, or a list of any values.
+Strings = str | tuple[str, ...] | tuple[Value, ...]
+
+# Characters of the longest string whose code is remembered.
+_SHORT = 64
+
+# Floats, and strings, whose codes an attribute remembers.
+_KEPT = 4096
+
+
+class Coder:
+    """The codes of one attribute: of its main slot, and of its second one if it has one.
+
+    The second slot is for strings that are read as times or as network addresses.
+    """
+
+    __slots__ = (
+        "doubles", "exact", "first", "floats", "readings", "slot", "sorted", "time", "time_slot",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.slot = -1
+        self.doubles: Any = None  # made by `batch.column_codes` when first needed
+        self.time_slot = -1
+        self.floats: dict[float, int] = {}  # codes of recent floats
+        self.readings: dict[str, int] = {}  # codes of recent strings in the second slot
+        self.time: Slot | None = None
+        self.exact: dict[Family, dict[Any, int]] = {}
+        self.sorted: dict[Family, list[Any]] = {}
+        self.first: dict[Family, int] = {}
+
+    def add(self, number: int, slot: Slot) -> None:
+        """Add the slot with this number."""
+        if slot.time:
+            self.time_slot, self.time = number, slot
+            return
+        self.slot = number
+        for family, constants in slot.constants.items():
+            first = slot.first[family]
+            self.first[family] = first
+            self.sorted[family] = constants
+            self.exact[family] = {c: first + 2 * i + 1 for i, c in enumerate(constants)}
+
+    def code(self, family: Family | None, value: Any) -> int:
+        """The code in the main slot of a value that is there."""
+        known = self.exact.get(family)  # type: ignore[arg-type]
+        if known is None:
+            return OTHER
+        code = known.get(value)
+        if code is not None:
+            return code
+        return self.first[family] + 2 * bisect_left(self.sorted[family], value)  # type: ignore[index]
+
+    def time_code(self, family: Family | None, value: Any) -> int:
+        """The code in the second slot; MISSING for what is neither a time nor an address."""
+        if family is Family.STRING and len(value) <= _SHORT:
+            code = self.readings.get(value)
+            if code is None:
+                if len(self.readings) >= _KEPT:
+                    self.readings.clear()
+                code = self.readings[value] = self._read(family, value)
+            return code
+        return self._read(family, value)
+
+    def _read(self, family: Family | None, value: Any) -> int:
+        assert self.time is not None
+        time_value = reading(family, value)
+        if time_value is None:
+            return MISSING
+        code = self.time.code(*time_value)
+        return MISSING if code == OTHER else code
+
+
+def coders(slots: list[Slot]) -> dict[str, Coder]:
+    """The coders of a segment by attribute."""
+    by_attribute: dict[str, Coder] = {}
+    for number, slot in enumerate(slots):
+        by_attribute.setdefault(slot.attribute, Coder()).add(number, slot)
+    return by_attribute
+
+
+class EncodedEvent:
+    """The codes of one event: slots, their codes, and the codes of list values."""
+
+    __slots__ = ("codes", "list_codes", "list_start", "slots", "strings")
+
+    def __init__(self) -> None:
+        self.slots: list[int] = []
+        self.codes: list[int] = []
+        self.list_start = [0]
+        self.list_codes: list[int] = []
+        self.strings: list[tuple[str, Strings]] = []
+
+    def put(self, slot: int, code: int) -> None:
+        """Add the code of a single value."""
+        if slot >= 0 and code != MISSING:
+            self.slots.append(slot)
+            self.codes.append(code)
+
+    def put_list(self, slot: int, codes: list[int]) -> None:
+        """Add the codes of the values of a list."""
+        if slot >= 0:
+            self.slots.append(slot)
+            self.codes.append(code_of_list(len(self.list_start) - 1))
+            self.list_codes.extend(codes)
+            self.list_start.append(len(self.list_codes))
+
+
+def encode(
+    event: Mapping[str, object] | Event, by_name: dict[str, Coder], patterned: set[str]
+) -> tuple[EncodedEvent, Event | None]:
+    """The codes of an event, and the event itself if it had to be read."""
+    encoded = EncodedEvent()
+    if type(event) is dict and _flat(event, by_name, patterned, encoded):
+        return encoded, None
+    seen = event if isinstance(event, Event) else Event(event)
+    encoded = EncodedEvent()
+    for name in seen.raw:
+        coder = by_name.get(name)
+        if coder is None:
+            continue
+        value = seen[name]
+        if isinstance(value, Value):
+            _put_single(encoded, coder, value)
+            if name in patterned and value.family is Family.STRING:
+                encoded.strings.append((name, str(value.value)))
+        else:
+            _put_list(encoded, coder, value)
+            if name in patterned:
+                encoded.strings.append((name, value))
+    return encoded, seen
+
+
+# The families as globals: looking one up in the enum costs more, and `_flat` runs for every event.
+_STRING, _NUMBER, _BOOLEAN = Family.STRING, Family.NUMBER, Family.BOOLEAN
+
+
+def _flat(
+    event: dict[str, object], by_name: dict[str, Coder], patterned: set[str], into: EncodedEvent
+) -> bool:
+    """Encode an event of plain values and lists of strings; False if it holds anything else."""
+    slots, codes = into.slots, into.codes
+    for name, value in event.items():
+        coder = by_name.get(name)
+        kind = type(value)
+        if coder is None:
+            # An attribute that no rule names is not read, but it must be valid and have no parts.
+            if kind not in _PLAIN and not (kind is list and _strings(value)):
+                return False
+            if type(name) is not str or not (name.isascii() or is_text(name)):
+                return False
+            continue
+        if kind is str:
+            text: str = value  # type: ignore[assignment]
+            if not text.isascii() and not is_text(text):
+                return False
+            code = coder.code(_STRING, text)
+            if name in patterned:
+                into.strings.append((name, text))
+            if coder.time_slot >= 0:
+                into.put(coder.time_slot, coder.time_code(_STRING, text))
+        elif kind is int:
+            code = coder.code(_NUMBER, value)
+        elif kind is bool:
+            code = coder.code(_BOOLEAN, value)
+        elif kind is float:
+            if value != value:
+                continue
+            code = _float_code(coder, value)  # type: ignore[arg-type]
+        elif value is None:
+            continue
+        elif kind is list and coder.time_slot < 0 and _strings(value):
+            texts: list[str] = value  # type: ignore[assignment]
+            into.put_list(coder.slot, [coder.code(_STRING, text) for text in texts])
+            if name in patterned:
+                into.strings.append((name, tuple(texts)))
+            continue
+        else:
+            return False
+        if coder.slot >= 0:
+            slots.append(coder.slot)
+            codes.append(code)
+    return True
+
+
+_PLAIN = frozenset((str, int, bool, float, type(None)))
+
+
+def _strings(values: Any) -> bool:
+    """Whether a list holds only valid strings."""
+    return all(type(v) is str and (v.isascii() or is_text(v)) for v in values)
+
+
+def _float_code(coder: Coder, value: float) -> int:
+    code = coder.floats.get(value)
+    if code is None:
+        if len(coder.floats) >= _KEPT:
+            coder.floats.clear()
+        code = coder.floats[value] = coder.code(_NUMBER, exact(value))
+    return code
+
+
+def _put_single(encoded: EncodedEvent, coder: Coder, value: Value) -> None:
+    if value == (None, None):
+        return
+    encoded.put(coder.slot, coder.code(value.family, value.value))
+    if coder.time_slot >= 0:
+        encoded.put(coder.time_slot, coder.time_code(value.family, value.value))
+
+
+def _put_list(encoded: EncodedEvent, coder: Coder, values: tuple[Value, ...]) -> None:
+    """Add a list; an element that is null or of an unknown type is there, but has no family."""
+    if coder.slot >= 0:
+        encoded.put_list(coder.slot, [coder.code(v.family, v.value) for v in values])
+    if coder.time_slot >= 0:
+        codes = [coder.time_code(v.family, v.value) for v in values]
+        encoded.put_list(coder.time_slot, [code for code in codes if code != MISSING])

@@ -1,0 +1,228 @@
+"""One event against one segment: encode it, and match it with the strategy that is chosen."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.index.build.segment import Segment, read_only
+from matchwood.kernels.array_types import Int32Array
+from matchwood.kernels.programs import atom_of, is_negated
+from matchwood.kernels.pushes import HEAD, unpack_counts
+from matchwood.kernels.records import VALUE_TEST
+from matchwood.language.evaluation import Hierarchies, Operator
+from matchwood.language.events import Event
+from matchwood.language.tree import Node
+from matchwood.match.event.cell_index import FEWEST
+from matchwood.match.event.encode import coders, encode
+from matchwood.match.event.event_strategies import NAMED_STRATEGIES
+from matchwood.match.event.lazy_atoms import LazyAtoms
+from matchwood.match.event.literal_kernels import CHECKED, EventIndex
+from matchwood.match.event.strategy import EventCodes, IndexedSegment
+from matchwood.match.event.strategy_choice import StrategyChoice
+from matchwood.match.event.thread_scratch import ThreadScratch
+from matchwood.match.patterns.pattern_index import PatternIndex
+
+_NONE: Int32Array = np.empty(0, np.int32)
+_NO_LISTS: Int32Array = np.zeros(1, np.int32)
+
+# What keeps every rule.
+ALL: NDArray[np.uint8] = np.empty(0, np.uint8)
+
+# Lists of strings whose hits are remembered.
+_LISTS = 4096
+
+# Strings of the longest list that is remembered.
+_LONGEST = 16
+
+
+def queue_size(segment: Segment) -> int:
+    """The most entries, beside nodes, that an event puts into the queue: literals and `or`s."""
+    tree = segment.tree
+    lists = np.concatenate([tree.literal_push, tree.push_at]).astype(np.int64)
+    literals = int((tree.literal_push != -1).sum())
+    lists = lists[lists >= 0]
+    counts = tree.pushes[lists + 1]
+    wide = lists[counts < 0]
+    _, ors, _ = unpack_counts(counts[counts >= 0])
+    return literals + int(ors.sum()) + int(tree.pushes[wide + HEAD + 1].sum()) + 1
+
+
+class SegmentMatcher:
+    """A segment that is ready to be matched: its coders, patterns, arrays and strategies."""
+
+    def __init__(
+        self,
+        segment: Segment,
+        operators: Mapping[str, Operator] | None = None,
+        schema: Hierarchies | None = None,
+    ) -> None:
+        self.segment = segment
+        self.coders = coders(segment.slots)
+        self.index = index_of(segment)
+        self.patterns = pattern_indexes(segment, schema)
+        self.patterned = set(self.patterns)
+        self._queue = queue_size(segment)
+        self._lists: dict[tuple[str, tuple[str, ...]], Int32Array] = {}
+        lazy = LazyAtoms(segment, operators or {}, schema) if segment.lazy else None
+        self._target = IndexedSegment(segment, self.index, lazy)
+        self.choice = StrategyChoice(self._target, segment.nodes >= FEWEST)
+        self._free: list[ThreadScratch] = []  # append and pop are atomic: threads share it
+
+    def match(
+        self, event: Mapping[str, object] | Event, keep: NDArray[np.uint8] = ALL
+    ) -> tuple[Int32Array, Event | None]:
+        """The ordinals of the rules that are true, and the event if it had to be read."""
+        encoded, seen = encode(event, self.coders, self.patterned)
+        list_start, list_codes = _NO_LISTS, _NONE
+        if len(encoded.list_start) > 1:
+            list_start = np.array(encoded.list_start, np.int32)
+            list_codes = np.array(encoded.list_codes, np.int32)
+        hits = _NONE
+        if encoded.strings:
+            hits = np.concatenate([self.hits(*strings) for strings in encoded.strings])
+        slots, codes = np.array(encoded.slots, np.int32), np.array(encoded.codes, np.int32)
+        if self.segment.lazy and seen is None:
+            seen = Event(event)
+        return self.match_codes(slots, codes, list_start, list_codes, hits, seen, keep), seen
+
+    def match_codes(
+        self,
+        slots: Int32Array,
+        codes: Int32Array,
+        list_start: Int32Array,
+        list_codes: Int32Array,
+        hits: Int32Array,
+        seen: Event | None,
+        keep: NDArray[np.uint8],
+    ) -> Int32Array:
+        """The ordinals of the rules that are true of an event given as codes."""
+        scratch = self._free.pop() if self._free else self._new_scratch()
+        try:
+            choice = self.choice
+            choice.left -= 1  # a thread may lose a count
+            event = (slots, codes, list_start, list_codes)
+            if choice.left <= 0:
+                count = self._match_and_measure(scratch, event, hits, seen, keep)
+            else:
+                count = choice.taken.match(scratch, event, hits, seen, keep)
+            return scratch.rules[:count].copy()
+        except BaseException:
+            scratch = self._new_scratch()  # the states of the old one are in doubt
+            raise
+        finally:
+            self._free.append(scratch)
+
+    def _new_scratch(self) -> ThreadScratch:
+        return ThreadScratch(self.segment, self.index, self._queue)
+
+    def _match_and_measure(
+        self,
+        scratch: ThreadScratch,
+        event: EventCodes,
+        hits: Int32Array,
+        seen: Event | None,
+        keep: NDArray[np.uint8],
+    ) -> int:
+        """Match an event, and learn from it: by pushing, and with what else is prepared."""
+        choice = self.choice
+        choice.left = choice.every
+        prepared = choice.prepared
+        if prepared is None:
+            begun = time.thread_time()
+            count = choice.pushing.match(scratch, event, hits, seen, keep)
+            choice.learn_push(int(scratch.arrays.counts[CHECKED]), time.thread_time() - begun)
+            return count
+        prepared.attach(scratch)
+        seconds = [0.0, 0.0]
+        first = scratch.epoch & 1
+        for is_prepared in (first, 1 - first):  # the second finds caches as the first left them
+            begun = time.thread_time()
+            strategy = prepared if is_prepared else choice.pushing
+            count = strategy.match(scratch, event, hits, seen, keep)
+            seconds[is_prepared] = time.thread_time() - begun
+        choice.learn(*seconds)
+        return count
+
+    def force(self, name: str) -> bool:
+        """Match all events with the strategy of this name from now on, whatever it costs.
+
+        Whether the segment allows it; if it does not, events are matched by pushing.
+        `NAMED_STRATEGIES` has the names.
+        """
+        return self.choice.force(NAMED_STRATEGIES[name])
+
+    def learn_again(self) -> None:
+        """Forget what was learnt, and choose between strategies even if the segment is small."""
+        self.choice = StrategyChoice(self._target, True)
+
+    def hits(self, attribute: str, value: Any) -> Int32Array:
+        """The tests of an attribute that are true of a string, or of a list."""
+        if isinstance(value, str):
+            return self.patterns[attribute].hits(value)
+        if value and type(value[0]) is not str:
+            return self.patterns[attribute].list_hits(value)
+        return self.strings_hits(attribute, value)
+
+    def strings_hits(self, attribute: str, texts: tuple[str, ...]) -> Int32Array:
+        """The tests that are true of a list of strings; recent lists are remembered."""
+        known = self._lists.get((attribute, texts))
+        if known is None:
+            known = self.patterns[attribute].strings_hits(texts)
+            if len(self._lists) >= _LISTS:
+                self._lists.clear()
+            if len(texts) <= _LONGEST:
+                self._lists[attribute, texts] = known
+        return known
+
+
+def family_ends(segment: Segment) -> Int32Array:
+    """The last code of each family, four per slot; the last one is repeated."""
+    ends = np.empty((len(segment.slots), 4), np.int32)
+    for number, slot in enumerate(segment.slots):
+        last = sorted(slot.family_codes(family)[1] for family in slot.first)
+        ends[number] = ([*last, slot.codes - 1, slot.codes - 1, slot.codes - 1, slot.codes - 1])[:4]
+    return read_only(ends.ravel())
+
+
+def index_of(segment: Segment) -> EventIndex:
+    """The arrays of a segment as kernels for one event read them."""
+    tree, atoms = segment.tree, segment.atoms
+    opaque_push = np.full(max(1, len(segment.opaque)), -1, np.int32)
+    positive = is_negated(tree.asked) == 0
+    number = atoms.opaque[atom_of(tree.asked)]
+    tests = positive & (atoms.kind[atom_of(tree.asked)] == VALUE_TEST)
+    opaque_push[number[tests]] = tree.asked_push[tests]
+    asked, asked_push = tree.asked[~tests], tree.asked_push[~tests]
+    first_atom = np.searchsorted(atoms.slot, np.arange(len(segment.slots) + 1)).astype(np.int32)
+    null = np.array(
+        [
+            slot
+            for slot, (at, size) in enumerate(zip(tree.tree_at, tree.tree_size, strict=True))
+            if tree.tree_start[at + size] < tree.tree_start[at + size + 1]
+        ],
+        np.int32,
+    )
+    arrays = (
+        tree.records, tree.push_at, tree.pushes, tree.tree_at, tree.tree_size,
+        tree.tree_start, tree.stab_bound, tree.stab_push, tree.literal_push, first_atom,
+        tree.row_literal, asked, asked_push,
+        opaque_push, null, segment.rows, atoms.low, atoms.high, family_ends(segment),
+        np.array([segment.first], np.int64),
+    )  # fmt: skip
+    return EventIndex(*(read_only(array) for array in arrays))
+
+
+def pattern_indexes(segment: Segment, schema: Hierarchies | None) -> dict[str, PatternIndex]:
+    """The patterns of each attribute that has any."""
+    tests: dict[str, list[tuple[int, Node]]] = {}
+    lazy = set(segment.lazy)
+    for number, node in enumerate(segment.opaque):
+        if number not in lazy:
+            attribute = node.attributes[0]  # type: ignore[attr-defined]
+            tests.setdefault(attribute, []).append((number, node))
+    return {attribute: PatternIndex(mine, schema) for attribute, mine in tests.items()}

@@ -1,0 +1,100 @@
+"""Cells: the `and`s that likely literals wake are found by rows of bits, the others by pushing.
+
+Pays where pushing checks many records for an event; `cell_index` describes the layout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.index.build.segment import Segment
+from matchwood.kernels.array_types import Int32Array
+from matchwood.kernels.array_view import ArrayView
+from matchwood.language.events import Event
+from matchwood.match.event.cell_index import FEWEST, LIKELY, CellIndex, cell_index
+from matchwood.match.event.event_kernels import SMALL, match_large, match_small
+from matchwood.match.event.strategy import (
+    EventCodes,
+    EventStrategy,
+    IndexedSegment,
+    PreparedStrategy,
+    PushSample,
+)
+from matchwood.match.event.thread_scratch import ThreadScratch
+
+# Records that an event must check on average for cells to be worth a try.
+LEAST_RECORDS = 500
+
+# The share of the time of pushing that checking records must take for cells to be worth a try.
+LEAST_SHARE = 0.1
+
+# Seconds that checking one record takes, about.
+RECORD_SECONDS = 1e-8
+
+
+class CellStrategy(EventStrategy):
+    """Cells for `and`s that are woken by literals true of at least a share `likely` of the codes.
+
+    At least `fewest` such `and`s are needed.
+    """
+
+    def __init__(self, name: str = "cells", likely: float = LIKELY, fewest: int = FEWEST) -> None:
+        self.name = name
+        self._likely = likely
+        self._fewest = fewest
+
+    def is_possible(self, segment: Segment) -> bool:
+        return True
+
+    def pays(self, segment: Segment, pushing: PushSample) -> bool:
+        checking = RECORD_SECONDS * pushing.records
+        many = pushing.records >= LEAST_RECORDS * pushing.events
+        return many and checking >= LEAST_SHARE * pushing.seconds
+
+    def prepare(self, target: IndexedSegment) -> PreparedStrategy | None:
+        cells = cell_index(target.segment, target.arrays, self._likely, self._fewest)
+        return None if cells is None else PreparedCells(self.name, target, cells)
+
+    def variants(self) -> Sequence[EventStrategy]:
+        return (
+            CellStrategy("cells, all literals", 0.0, 1),
+            CellStrategy("cells, likely literals", LIKELY, 1),
+        )
+
+
+class PreparedCells(PreparedStrategy):
+    """Cells for one segment."""
+
+    def __init__(self, name: str, target: IndexedSegment, cells: CellIndex) -> None:
+        self.name = name
+        self._lazy = target.lazy
+        self._cells = cells
+        self._kernel = match_small if target.segment.nodes <= SMALL else match_large
+
+    @property
+    def bytes(self) -> int:
+        return self._cells.bytes
+
+    def attach(self, scratch: ThreadScratch) -> None:
+        if scratch.owner is not self:
+            scratch.owned = scratch.view_with(self._cells.index, self._cells.cells)
+            scratch.owner = self
+
+    def match(
+        self,
+        scratch: ThreadScratch,
+        event: EventCodes,
+        hits: Int32Array,
+        seen: Event | None,
+        keep: NDArray[np.uint8],
+    ) -> int:
+        epoch = scratch.next_epoch()
+        if scratch.owner is not self:
+            self.attach(scratch)
+        view: ArrayView = scratch.owned
+        if self._lazy is not None:
+            return self._lazy.match(scratch, view, event, hits, seen, keep)
+        return int(self._kernel(view.places, *event, hits, keep, epoch))

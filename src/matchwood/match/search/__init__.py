@@ -1,0 +1,20 @@
+"""Events against the parts and the pending rules of a snapshot.
+
+    event ─── each part by its index ── pending rules ── operators ── EventMatches
+    events ── slices ── each part by its index ── pending rules ── operators ── pairs ── Arrow
+
+The index decides nearly all rules. What is left, rules that call operators and rules that came
+too recently to be in a segment, is decided afterwards, so that operators are asked about as few
+rules as possible.
+
+Modules:
+
+- `event_search`: the rules that are true of one event;
+- `event_matches`: what was found for one event, part by part;
+- `batch_search`: the matches of a slice of events, as pairs of numbers;
+- `event_slices`: events, however they are given, cut into slices that a part can encode;
+- `arrow_matches`: the matches of many events, as Arrow data;
+- `near_misses`: the rules that came nearest to matching, and what they lacked;
+- `rule_distances`: how far each rule of a part is from matching, by its index alone;
+- `distance_kernels`: the compiled functions of `rule_distances`.
+"""

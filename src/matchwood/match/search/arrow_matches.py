@@ -1,0 +1,164 @@
+"""The matches of many events: pairs of event and rule, as numbers or as Arrow data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from matchwood.match.batch.batch_strategy import Pairs
+from matchwood.match.parts.part import Part
+from matchwood.match.parts.pending import PendingRule
+from matchwood.match.search.batch_search import match_slice
+from matchwood.match.search.event_slices import EventSlice, slices_of
+from matchwood.operators.deciding import Decider
+
+
+class RuleIds(NamedTuple):
+    """The ids of all rules, part by part, then those of pending rules.
+
+    An index into `values` identifies a rule. Rules that were removed from a part keep their index.
+    """
+
+    values: Any  # an Arrow array
+    first_rules: list[int]  # of each part: the index of its first rule
+    first_pending: int  # the index of the first pending rule
+
+
+def ids_of(parts: Sequence[Part], pending: Sequence[PendingRule]) -> RuleIds:
+    """The ids of all rules of some parts, and of pending rules."""
+    first_rules: list[int] = []
+    arrays = []
+    size = 0
+    for part in parts:
+        first_rules.append(size)
+        size += len(part.details)
+        arrays.append(part.details.arrow_ids)
+    if pending:
+        arrays.append(pa.array([rule.details.id for rule in pending]))
+    if len(arrays) == 1:
+        return RuleIds(arrays[0], first_rules, size)
+    values = pa.concat_arrays(arrays) if arrays else pa.array([], pa.string())
+    return RuleIds(values, first_rules, size)
+
+
+def priorities_of(parts: Sequence[Part], pending: Sequence[PendingRule]) -> NDArray[np.float64]:
+    """The priority of each rule, in the order of `ids_of`."""
+    priorities = [np.empty(0)]
+    for part in parts:
+        own = part.details.priority
+        priorities.append(np.zeros(len(part.details)) if own is None else own)
+    priorities.append(np.array([rule.details.priority for rule in pending], np.float64))
+    return np.concatenate(priorities)
+
+
+class BatchSearch(NamedTuple):
+    """Rules, and which of their matches are wanted: what many events are matched against."""
+
+    parts: Sequence[Part]
+    pending: Sequence[PendingRule]
+    decider: Decider
+    tags: frozenset[str] | None  # only rules with one of these
+    limit: int | None  # of each event only so many matches, of the highest priority
+
+    def table(self, events: Any, key: str | None, threads: int) -> Any:
+        """All matches, as one Arrow table."""
+        ids = ids_of(self.parts, self.pending)
+        batches = list(self._batches(ids, events, key, threads))
+        if not batches:
+            return pa.Table.from_batches([], _schema(pa.int64(), ids))
+        batches = [batch for batch in batches if batch.num_rows] or batches[:1]
+        if all(batch.schema == batches[0].schema for batch in batches):
+            return pa.Table.from_batches(batches)
+        tables = [pa.Table.from_batches([batch]) for batch in batches]
+        try:
+            return pa.concat_tables(tables, promote_options="permissive")
+        except pa.ArrowException as error:
+            raise TypeError(f"the values of {key!r} are of several types: {error}") from error
+
+    def batches(self, events: Any, key: str | None, threads: int) -> Iterator[Any]:
+        """All matches, as Arrow record batches that are made as they are asked for."""
+        batches = self._batches(ids_of(self.parts, self.pending), events, key, threads)
+        return (batch for batch in batches if batch.num_rows)
+
+    def pairs(self, events: Any) -> Iterator[tuple[int, Iterator[Pairs]]]:
+        """Slice by slice: its number of events, and (event, index into `ids_of`) of its matches.
+
+        With a limit the pairs are in the order of events, the highest priority of each first.
+        """
+        ids = ids_of(self.parts, self.pending)
+        priority = None if self.limit is None else priorities_of(self.parts, self.pending)
+        for piece in slices_of(events, None):
+            pairs = self._pairs(ids, piece)
+            if self.limit is not None and priority is not None:
+                pairs = iter([best(list(pairs), priority, self.limit)])
+            yield piece.events, pairs
+
+    def _batches(self, ids: RuleIds, events: Any, key: str | None, threads: int) -> Iterator[Any]:
+        if self.limit is not None and self.limit < 0:
+            raise ValueError(f"limit must be 0 or more, found {self.limit}")
+        slices = slices_of(events, key)
+        if threads <= 1:
+            for piece in slices:
+                yield from self._slice_batches(ids, piece)
+            return
+        with ThreadPoolExecutor(threads) as pool:
+            waiting = [
+                pool.submit(list, self._slice_batches(ids, piece))
+                for piece in islice(slices, 2 * threads)
+            ]
+            while waiting:
+                done = waiting.pop(0)
+                yield from done.result()
+                waiting.extend(
+                    pool.submit(list, self._slice_batches(ids, piece))
+                    for piece in islice(slices, 1)
+                )
+
+    def _slice_batches(self, ids: RuleIds, piece: EventSlice) -> Iterator[Any]:
+        pairs = self._pairs(ids, piece)
+        if self.limit is not None:
+            priority = priorities_of(self.parts, self.pending)
+            pairs = iter([best(list(pairs), priority, self.limit)])
+        schema = _schema(piece.keys.type, ids)
+        empty = True
+        for numbers, rules in pairs:
+            if len(numbers):
+                event = piece.keys.take(pa.array(numbers))
+                rule_id = pa.DictionaryArray.from_arrays(pa.array(rules), ids.values)
+                yield pa.record_batch([event, rule_id], schema=schema)
+                empty = False
+        if empty:  # so that the type of the keys is known even if nothing matches
+            yield pa.record_batch([pa.array([], field.type) for field in schema], schema=schema)
+
+    def _pairs(self, ids: RuleIds, piece: EventSlice) -> Iterator[Pairs]:
+        if piece.events:
+            yield from match_slice(
+                self.parts,
+                self.pending,
+                ids.first_rules,
+                ids.first_pending,
+                piece,
+                self.tags,
+                self.decider,
+            )
+
+
+def _schema(key: Any, ids: RuleIds) -> Any:
+    return pa.schema([("event", key), ("rule_id", pa.dictionary(pa.int32(), ids.values.type))])
+
+
+def best(pairs: list[Pairs], priority: NDArray[np.float64], limit: int) -> Pairs:
+    """Of each event the `limit` matches of highest priority."""
+    events = np.concatenate([np.empty(0, np.int32), *(numbers for numbers, _ in pairs)])
+    rules = np.concatenate([np.empty(0, np.int32), *(indices for _, indices in pairs)])
+    order = np.lexsort((-priority[rules], events))
+    events, rules = events[order], rules[order]
+    first = np.searchsorted(events, events)  # where the event of each pair begins
+    kept = np.arange(len(events)) - first < limit
+    return events[kept], rules[kept]

@@ -1,0 +1,109 @@
+"""The matches of a slice of events: by the indexes of the parts, then one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from time import perf_counter
+
+import numpy as np
+
+from matchwood.kernels.array_types import Int32Array
+from matchwood.language.evaluation import evaluate
+from matchwood.match.batch.batch_strategy import Pairs
+from matchwood.match.parts.part import Part
+from matchwood.match.parts.pending import PendingRule
+from matchwood.match.search.event_slices import EventSlice
+from matchwood.operators.deciding import ClauseSource, Decider, Undecided
+
+# By event: what decides its open clauses, which they are, and the index of the first rule.
+OpenClausesOfEvents = dict[int, list[tuple[ClauseSource, Int32Array, int]]]
+
+
+def match_slice(
+    parts: Sequence[Part],
+    pending: Sequence[PendingRule],
+    first_rules: Sequence[int],
+    first_pending: int,
+    events: EventSlice,
+    wanted: frozenset[str] | None,
+    decider: Decider,
+) -> Iterator[Pairs]:
+    """(numbers of events, indices of rules) of all matches of a slice, in pieces.
+
+    The rules of each part are numbered from its entry of `first_rules` on, in the order of their
+    ordinals; pending rules are numbered from `first_pending` on.
+    """
+    open_: OpenClausesOfEvents = {}
+    for part, first in zip(parts, first_rules, strict=True):
+        codes = events.part_codes(part)
+        keep = part.keep(wanted)
+        true: dict[int, list[Int32Array]] = {}
+        for numbers, ordinals in part.batch.pairs(codes, keep, events.row):
+            if part.calls_operators:
+                _note_operator_rules(numbers, ordinals, part, true)
+            yield numbers, ordinals + np.int32(first) if first else ordinals
+        if part.calls_operators:
+            rules = part.operator_rules
+            codes = events.part_codes(rules)
+            for event, clauses in rules.open_by_event(codes, events.row, true, keep):
+                open_.setdefault(event, []).append((rules.source, clauses, first))
+    wanted_pending = [
+        (number, rule)
+        for number, rule in enumerate(pending, first_pending)
+        if wanted is None or wanted & rule.details.tags
+    ]
+    if wanted_pending:
+        yield _evaluate_pending(wanted_pending, events, decider, open_)
+    if open_:
+        yield _ask_operators(open_, events, decider)
+
+
+def _note_operator_rules(
+    numbers: Int32Array, ordinals: Int32Array, part: Part, true: dict[int, list[Int32Array]]
+) -> None:
+    """Note by event which rules with calls are true without a call."""
+    chosen = np.isin(ordinals, part.segment.costly)
+    for event, ordinal in zip(numbers[chosen].tolist(), ordinals[chosen], strict=True):
+        true.setdefault(event, []).append(np.array([ordinal], np.int32))
+
+
+def _evaluate_pending(
+    pending: Sequence[tuple[int, PendingRule]],
+    events: EventSlice,
+    decider: Decider,
+    open_: OpenClausesOfEvents,
+) -> Pairs:
+    """The matches of pending rules; clauses that only calls can decide are added to `open_`."""
+    started = perf_counter()
+    matched_events: list[int] = []
+    matched_rules: list[int] = []
+    for event in range(events.events):
+        seen = events.row(event)
+        for number, rule in pending:
+            if rule.calls is None:
+                true = evaluate(rule.tree, seen, schema=decider.schema) is True
+            else:
+                clauses = rule.calls.open_clauses(seen, decider.schema)
+                true = clauses is None
+                if clauses is not None and len(clauses):
+                    open_.setdefault(event, []).append((rule.calls.source, clauses, number))
+            if true:
+                matched_events.append(event)
+                matched_rules.append(number)
+    decider.waited += perf_counter() - started
+    return np.array(matched_events, np.int32), np.array(matched_rules, np.int32)
+
+
+def _ask_operators(open_: OpenClausesOfEvents, events: EventSlice, decider: Decider) -> Pairs:
+    """The matches that operators decide."""
+    undecided = [
+        Undecided(events.row(event), [(source, clauses) for source, clauses, _ in per_part])
+        for event, per_part in open_.items()
+    ]
+    decider.decide_many(undecided)
+    matched_events, matched_rules = [np.empty(0, np.int32)], [np.empty(0, np.int32)]
+    for (event, per_part), decided in zip(open_.items(), undecided, strict=True):
+        for (_, _, first), true in zip(per_part, decided.true, strict=True):
+            matched_events.append(np.full(len(true), event, np.int32))
+            matched_rules.append(true + np.int32(first))
+    return np.concatenate(matched_events), np.concatenate(matched_rules)

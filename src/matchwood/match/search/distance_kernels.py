@@ -1,0 +1,91 @@
+"""How many predicates of each rule would have to become true before the rule matches."""
+
+# mypy: allow-untyped-defs, no-check-untyped-defs
+
+from __future__ import annotations
+
+import numpy as np
+
+from matchwood.kernels.compiled import compiled
+from matchwood.kernels.programs import pack_literal
+from matchwood.kernels.records import (
+    FAMILY_HIGH,
+    FAMILY_LOW,
+    GROUP,
+    IV_END,
+    IV_START,
+    LITERAL,
+    OPAQUE,
+    SLOT,
+    has_row,
+    header_inline,
+    header_is_and,
+    header_rest,
+    reference_target,
+    word_high,
+    word_low,
+    word_row,
+    word_slot,
+)
+
+# The distance of a rule that is no near miss: one that matches, is never true, or was removed. Sums
+# of distances stop here.
+FAR = 1 << 30
+
+
+@compiled
+def group_distances(records, count, first, literal_lacks, row_literal, codes, group_of, literal_group, groups):  # fmt: skip  # noqa: E501
+    """The distance of each group: the sum over the operands of an `and`, the least of an `or`.
+
+    literal_lacks[ref] is 1 if a literal is not true of the event; codes below 0 are lists.
+    """
+    distance = np.empty(len(records), np.int32)  # by where the record starts
+    of_group = np.full(groups, FAR, np.int32)
+    at = 0
+    for node in range(count):
+        header = records[at]
+        is_and = header_is_and(header)
+        inline_end = at + 1 + header_inline(header)
+        end = inline_end + header_rest(header)
+        total = np.int64(0) if is_and else np.int64(FAR)
+        for k in range(at + 1, end):
+            word = records[k]
+            if k < inline_end and not has_row(word):
+                code = codes[word_slot(word)]
+                hit = word_low(word) <= code <= word_high(word)
+                mine = np.int64(0 if hit else 1)
+            elif k < inline_end:
+                mine = np.int64(literal_lacks[row_literal[word_row(word)]])
+            elif reference_target(word) < first:
+                mine = np.int64(literal_lacks[reference_target(word)])
+            else:
+                mine = np.int64(distance[reference_target(word) - first])
+            total = min(total + mine, FAR) if is_and else min(total, mine)
+        distance[at] = total
+        if group_of[node] >= 0:
+            of_group[group_of[node]] = total
+        at = end
+    for i in range(len(literal_group)):
+        of_group[literal_group[i, GROUP]] = literal_lacks[literal_group[i, LITERAL]]
+    return of_group
+
+
+@compiled
+def lacking_literals(rows, low, high, codes):
+    """1 for each literal that is not true of the codes; opaque ones are left at 1."""
+    lacks = np.ones(2 * len(rows), np.uint8)
+    for atom in range(len(rows)):
+        if rows[atom, OPAQUE] >= 0:
+            continue
+        code = codes[rows[atom, SLOT]]
+        if code < 0:
+            continue
+        inside = False
+        for i in range(rows[atom, IV_START], rows[atom, IV_END]):
+            if low[i] <= code <= high[i]:
+                inside = True
+                break
+        there = rows[atom, FAMILY_LOW] <= code <= rows[atom, FAMILY_HIGH]
+        lacks[pack_literal(atom, 0)] = 0 if inside else 1
+        lacks[pack_literal(atom, 1)] = 0 if there and not inside else 1
+    return lacks

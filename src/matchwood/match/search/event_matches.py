@@ -1,0 +1,73 @@
+"""The rules that were found for one event."""
+
+from __future__ import annotations
+
+import heapq
+from typing import Any
+
+import numpy as np
+
+from matchwood.kernels.array_types import Int32Array
+from matchwood.match.parts.part import Part
+from matchwood.match.parts.rule_columns import RuleDetails
+from matchwood.operators.deciding import Undecided
+
+
+class EventMatches:
+    """The rules that are true of one event, as ordinals of parts; ids are made when asked for."""
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[Part, Int32Array]] = []
+        self._pending: list[RuleDetails] = []
+        self.event: Undecided | None = None  # what operators answered, if any was asked
+
+    def add(self, part: Part, ordinals: Int32Array) -> None:
+        """Add rules of a part."""
+        self._parts.append((part, ordinals))
+
+    def add_pending(self, details: RuleDetails) -> None:
+        """Add a rule that is in no part."""
+        self._pending.append(details)
+
+    def __len__(self) -> int:
+        return sum(len(ordinals) for _, ordinals in self._parts) + len(self._pending)
+
+    def ids(self) -> list[Any]:
+        """The ids of all rules, in no promised order."""
+        all_ids: list[Any] = []
+        for part, ordinals in self._parts:
+            ids = part.details.ids[ordinals].tolist()
+            all_ids = ids if not all_ids else all_ids + ids
+        all_ids.extend(details.id for details in self._pending)
+        return all_ids
+
+    def rules(self) -> dict[Any, Any]:
+        """The rules by id, as they were given."""
+        rules = {details.id: details.rule for details in self._pending}
+        for part, ordinals in self._parts:
+            for ordinal in ordinals.tolist():
+                details = part.details[ordinal]
+                rules[details.id] = details.rule
+        return rules
+
+    def best(self, limit: int) -> list[Any]:
+        """The ids of the rules of highest priority, highest first; only their ids are made."""
+        if limit < 0:
+            raise ValueError(f"limit must be 0 or more, found {limit}")
+        candidates: list[tuple[float, int, Any]] = []
+        for part, ordinals in self._parts:
+            priority = part.details.priority
+            if priority is None:
+                chosen = ordinals[:limit]
+                values = np.zeros(len(chosen))
+            else:
+                values = priority[ordinals]
+                if len(values) > limit:
+                    top = np.argpartition(-values, limit)[:limit]
+                    ordinals, values = ordinals[top], values[top]
+                chosen = ordinals
+            ids = part.details.ids[chosen].tolist()
+            candidates.extend(zip((-values).tolist(), range(len(ids)), ids, strict=True))
+        candidates.extend((-d.priority, 0, d.id) for d in self._pending)
+        best = heapq.nsmallest(limit, candidates, key=lambda c: c[0])
+        return [rule_id for _, _, rule_id in best]

@@ -1,0 +1,166 @@
+"""All rules of one moment, and everything that can be asked of them.
+
+`Snapshot` is what the rest of the package uses of the engine: `Matcher` and the service take the
+current one of a store, Spark's workers load one from files.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from matchwood.language.evaluation import Hierarchies
+from matchwood.language.events import Event
+from matchwood.language.tree.calls import check_operator
+from matchwood.match.parts import part_file
+from matchwood.match.parts.part import Part
+from matchwood.match.parts.pending import PendingRule
+from matchwood.match.parts.rule_checks import check_calls, check_orders
+from matchwood.match.parts.rule_columns import RuleDetails
+from matchwood.match.search.event_matches import EventMatches
+from matchwood.match.search.event_search import match_event
+from matchwood.match.search.near_misses import NearMiss, near_misses
+from matchwood.match.store.index_stats import Stats
+from matchwood.match.store.rule_input import tag_set
+from matchwood.operators.deciding import Decider
+
+if TYPE_CHECKING:
+    from matchwood.match.search.arrow_matches import BatchSearch, RuleIds
+
+FilePath = str | os.PathLike[str]
+
+
+class Snapshot:
+    """Rules that never change, ready to be matched.
+
+    - `match` finds the rules that are true of one event;
+    - `pairs` and `search` find the matches of many events;
+    - `ids` and `details` say which rules there are;
+    - `save` and `load` write them to a file and map it again.
+
+    Any number of threads may use a snapshot at the same time. Its `decider` is shared with the
+    other snapshots of a store: it asks operators, and learns what their calls cost.
+
+    >>> from matchwood import Matcher
+    >>> snapshot = Matcher({"adults": "age >= 18"}).store.snapshot
+    >>> snapshot.match({"age": 18}).ids()
+    ['adults']
+    """
+
+    __slots__ = ("decider", "parts", "pending")
+
+    def __init__(
+        self, parts: tuple[Part, ...], pending: tuple[PendingRule, ...], decider: Decider
+    ) -> None:
+        self.parts = parts  # in a store: largest first
+        self.pending = pending
+        self.decider = decider
+
+    # Matching
+
+    def match(
+        self, event: Mapping[str, object] | Event, wanted: frozenset[str] | None = None
+    ) -> EventMatches:
+        """The rules that are true of one event, of those with one of the wanted tags."""
+        return match_event(self.parts, self.pending, event, wanted, self.decider)
+
+    def search(self, tags: Iterable[str] | None = None, limit: int | None = None) -> BatchSearch:
+        """What matches many events and gives Arrow data; see `BatchSearch`."""
+        from matchwood.match.search.arrow_matches import BatchSearch
+
+        wanted = None if tags is None else tag_set(tags)
+        return BatchSearch(self.parts, self.pending, self.decider, wanted, limit)
+
+    def pairs(
+        self, events: Any, tags: Iterable[str] | None = None, limit: int | None = None
+    ) -> Iterator[tuple[int, Iterator[Any]]]:
+        """The matches of many events as numbers, slice by slice.
+
+        For each slice: its number of events, and an iterator of pairs of arrays, the numbers of
+        events within the slice and the indices of rules in `ids`. With a limit the pairs are in
+        the order of events, the highest priority of each first.
+        """
+        return self.search(tags, limit).pairs(events)
+
+    def near_misses(self, event: Mapping[str, object], n: int) -> list[NearMiss]:
+        """The n rules that came nearest to matching an event, with what each lacked."""
+        decider = self.decider
+        return near_misses(self.parts, self.pending, event, n, decider.operators, decider.schema)
+
+    # Rules
+
+    @property
+    def rule_count(self) -> int:
+        """The number of rules."""
+        return sum(part.live for part in self.parts) + len(self.pending)
+
+    @property
+    def calls_operators(self) -> bool:
+        """Whether a rule calls an operator, and so may bind variables."""
+        pending = any(rule.calls is not None for rule in self.pending)
+        return pending or any(part.calls_operators for part in self.parts)
+
+    def ids(self) -> RuleIds:
+        """The ids of all rules, by the indices that `pairs` gives."""
+        from matchwood.match.search.arrow_matches import ids_of
+
+        return ids_of(self.parts, self.pending)
+
+    def priorities(self) -> Any | None:
+        """The priorities of all rules, by the same indices; None if no rule has one."""
+        from matchwood.match.search.arrow_matches import priorities_of
+
+        if not self.pending and all(part.details.priority is None for part in self.parts):
+            return None
+        return priorities_of(self.parts, self.pending)
+
+    def details(self) -> Iterator[RuleDetails]:
+        """All rules with their ids, tags and priorities, in no promised order."""
+        for part in self.parts:
+            yield from part.live_details()
+        for rule in self.pending:
+            yield rule.details
+
+    def stats(self) -> Stats:
+        """Figures of the rules and their index."""
+        return Stats.of(self.parts, len(self.pending), self.rule_count)
+
+    def check(self, schema: Hierarchies | None) -> None:
+        """Raise a RuleError if a rule could not be answered with this schema."""
+        for part in self.parts:
+            for node in part.segment.opaque:
+                check_calls(node, self.decider.operators, schema)
+            for name in part.segment.operators:
+                check_operator(name, self.decider.operators)
+        for rule in self.pending:
+            check_calls(rule.tree, self.decider.operators, schema)
+        for part in self.parts:
+            check_orders(part, schema)
+
+    # Files
+
+    def save(self, path: FilePath) -> None:
+        """Write all rules and their index to one file, in one step; none may be pending."""
+        if self.pending:
+            raise ValueError(
+                f"{len(self.pending)} rules are pending: a file holds built rules only"
+            )
+        part_file.save(path, self.parts)
+
+    @classmethod
+    def load(
+        cls,
+        paths: Sequence[FilePath],
+        decider: Decider,
+        *,
+        verify: bool = True,
+    ) -> Snapshot:
+        """The rules of files that `save` wrote, memory-mapped.
+
+        Without `verify` the files are trusted.
+        """
+        context = decider.operators, decider.schema
+        parts = [part for path in paths for part in part_file.load(path, context, verify)]
+        numbered = (part.numbered(number) for number, part in enumerate(parts, 1))
+        return cls(tuple(numbered), (), decider)

@@ -1,0 +1,591 @@
+"""`Matcher`: a mapping of ids to rules that says which of them are true of an event.
+
+A matcher has a store of rules (`match.store`). Whoever matches works on the current snapshot of
+that store, and waits for nobody.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import (
+    ItemsView,
+    Iterable,
+    Iterator,
+    KeysView,
+    Mapping,
+    MutableMapping,
+    ValuesView,
+)
+from typing import Any, Literal, TypeVar, overload
+
+from matchwood.index.build.rule_programs import Progress
+from matchwood.index.build.statistics import Statistics, profile
+from matchwood.language import parse
+from matchwood.language.errors import RuleError
+from matchwood.language.evaluation import Hierarchies
+from matchwood.language.evaluation import bindings as bindings_of
+from matchwood.language.events import Event
+from matchwood.language.explanation import Explanation, explain
+from matchwood.language.tree import Node
+from matchwood.match.parts.rule_columns import RuleDetails
+from matchwood.match.search.event_matches import EventMatches
+from matchwood.match.search.near_misses import NearMiss
+from matchwood.match.store.index_stats import Stats
+from matchwood.match.store.part_store import Id
+from matchwood.match.store.rule_input import (
+    count_of,
+    details_of,
+    distinct_ids,
+    priority_of,
+    tag_set,
+)
+from matchwood.match.store.rule_store import RuleStore
+from matchwood.match.store.snapshot import Snapshot
+from matchwood.operators.registry import Operators
+from matchwood.operators.report import OperatorReport
+
+# The substitutions that satisfy the variables of a rule, each by the name of the variable.
+Bindings = list[dict[str, object]]
+
+Default = TypeVar("Default")
+
+
+class Matcher(MutableMapping[Id, Node]):
+    """Rules by id, and which of them are true of an event.
+
+    >>> m = Matcher({"adults": "age >= 18", "vip": "tier in ('gold', 'platinum')"})
+    >>> m["teens"] = "age between 13 and 19"
+    >>> sorted(m.match({"age": 18, "tier": "gold"}))
+    ['adults', 'teens', 'vip']
+
+    `store` is for the package itself: it has the current snapshot, `store.snapshot`.
+    """
+
+    def __init__(
+        self,
+        rules: Any = None,
+        *,
+        statistics: Statistics | None = None,
+        operators: Any = None,
+        schema: Hierarchies | None = None,
+        enforce: bool = False,
+        progress: Progress | None = None,
+    ) -> None:
+        """Rules are a mapping, pairs, or a table with columns `id` and `rule`.
+
+        With `enforce`, rules and events are held to the schema. Without it the schema only answers
+        `isa`, and rules that compare attributes whose order it defines are refused.
+        """
+        self.store = RuleStore(statistics, operators, schema, enforce)
+        if rules is not None:
+            self.update(rules, progress=progress)
+
+    # Matching
+
+    @overload
+    def match(
+        self,
+        event: Mapping[str, object],
+        *,
+        tags: Iterable[str] | None = None,
+        limit: int | None = None,
+        bindings: Literal[False] = False,
+    ) -> list[Any]: ...
+    @overload
+    def match(
+        self,
+        event: Mapping[str, object],
+        *,
+        tags: Iterable[str] | None = None,
+        limit: int | None = None,
+        bindings: Literal[True],
+    ) -> dict[Any, Bindings]: ...
+    @overload
+    def match(
+        self,
+        event: Mapping[str, object],
+        *,
+        tags: Iterable[str] | None = None,
+        limit: int | None = None,
+        bindings: bool,
+    ) -> list[Any] | dict[Any, Bindings]: ...
+    def match(
+        self,
+        event: Mapping[str, object],
+        *,
+        tags: Iterable[str] | None = None,
+        limit: int | None = None,
+        bindings: bool = False,
+    ) -> list[Any] | dict[Any, Bindings]:
+        """The ids of the rules that are true of an event, in no promised order.
+
+        `tags`: only rules with one of these tags. `limit`: only so many, those of the highest
+        priority, highest first. With `bindings` the result is a dict: for each id the
+        substitutions that satisfy the variables of its rule, an empty list if it has none.
+
+        >>> m = Matcher({"adults": "age >= 18"})
+        >>> m.add("eu", "country in ('DE', 'FR')", tags={"region"}, priority=2)
+        >>> sorted(m.match({"age": 30, "country": "DE"}))
+        ['adults', 'eu']
+        >>> m.match({"age": 30, "country": "DE"}, tags={"region"})
+        ['eu']
+        >>> m.match({"age": 30, "country": "DE"}, limit=1)
+        ['eu']
+        >>> friends = {"ann": ["bob", "eve"]}
+        >>> m = Matcher({"friend": "knows(user, ?f)"}, operators={"knows": friends.get})
+        >>> m.match({"user": "ann"}, bindings=True)
+        {'friend': [{'f': 'bob'}, {'f': 'eve'}]}
+        """
+        matches = self._matches(event, tags)
+        ids = matches.ids() if limit is None else matches.best(limit)
+        return self._bindings(ids, matches) if bindings else ids
+
+    def _bindings(self, ids: list[Id], matches: EventMatches) -> dict[Id, Bindings]:
+        event = matches.event
+        if event is None:
+            return {rule_id: [] for rule_id in ids}
+        rules = matches.rules()
+        decider = self.store.decider
+        return {
+            rule_id: bindings_of(
+                parse(rules[rule_id]), event.seen, ask=decider.asking(event, rule_id)
+            )
+            for rule_id in ids
+        }
+
+    def count(
+        self,
+        event: Mapping[str, object],
+        *,
+        tags: Iterable[str] | None = None,
+        limit: int | None = None,
+    ) -> int:
+        """The number of rules that are true of an event, at most `limit`.
+
+        >>> Matcher({1: "a > 0", 2: "a > 1", 3: "a > 2"}).count({"a": 2})
+        2
+        """
+        if limit is not None and limit < 0:
+            raise ValueError(f"limit must be 0 or more, found {limit}")
+        matches = len(self._matches(event, tags))
+        return matches if limit is None else min(matches, limit)
+
+    def _matches(self, event: Mapping[str, object], tags: Iterable[str] | None) -> EventMatches:
+        store = self.store
+        seen: Mapping[str, object] | Event = event
+        if store.enforced is not None:
+            seen = store.enforced.admit_event(event)
+        snapshot = store.snapshot
+        matches = snapshot.match(seen, None if tags is None else tag_set(tags))
+        if snapshot.pending:
+            store.hurry()
+        return matches
+
+    def match_batch(
+        self,
+        events: Any,
+        key: str | None = None,
+        *,
+        tags: Iterable[str] | None = None,
+        limit: int | None = None,
+        threads: int = 1,
+    ) -> Any:
+        """All matches of many events: a `pyarrow.Table` of `event` (row or key) and `rule_id`.
+
+        Events are an Arrow table or batch, pandas, polars, anything that exports an Arrow stream,
+        or an iterable of mappings.
+
+        >>> m = Matcher({"adults": "age >= 18", "teens": "age between 13 and 19"})
+        >>> found = m.match_batch([{"age": 15}, {"age": 40}, {"age": 5}])
+        >>> found.to_pylist()
+        [{'event': 0, 'rule_id': 'teens'}, {'event': 1, 'rule_id': 'adults'}]
+        """
+        snapshot, events = self._settled(events, key)
+        table = snapshot.search(tags, limit).table(events, key, threads)
+        self.store.hurry()
+        return table
+
+    def match_batches(
+        self,
+        events: Any,
+        key: str | None = None,
+        *,
+        tags: Iterable[str] | None = None,
+        limit: int | None = None,
+        threads: int = 1,
+    ) -> Iterator[Any]:
+        """`match_batch` in slices, each a `pyarrow.RecordBatch`, made as they are asked for.
+
+        >>> m = Matcher({"adults": "age >= 18"})
+        >>> [batch.num_rows for batch in m.match_batches([{"age": 15}, {"age": 40}])]
+        [1]
+        """
+        snapshot, events = self._settled(events, key)
+        return snapshot.search(tags, limit).batches(events, key, threads)
+
+    def _settled(self, events: Any, key: str | None) -> tuple[Snapshot, Any]:
+        """A snapshot for so many events, and the events, which the schema admits."""
+        store = self.store
+        snapshot = store.settled(count_of(events))
+        if store.enforced is not None:
+            from matchwood.match.search.event_slices import admitted
+
+            events = admitted(events, key, store.enforced.admit_event)
+        return snapshot, events
+
+    # Answers about rules
+
+    def explain(self, rule: object, event: Mapping[str, object]) -> Explanation:
+        """The tree of a rule (its id, or a rule) with true, false or undefined at each node.
+
+        >>> m = Matcher({"adults": "age >= 18 and country = 'DE'"})
+        >>> print(m.explain("adults", {"age": 15}))
+        false      and
+        false      ├─ age >= 18       age: 15
+        undefined  └─ country = 'DE'  country: missing
+        """
+        is_id = isinstance(rule, str | int) and not isinstance(rule, bool)
+        try:
+            tree = self[rule] if is_id else parse(rule)  # type: ignore[index]
+        except KeyError:
+            tree = parse(rule)
+        return explain(tree, event, operators=self.operators, schema=self.schema)
+
+    def why_not(self, event: Mapping[str, object], n: int = 5) -> list[NearMiss]:
+        """The n rules that came nearest to matching, with what each lacked.
+
+        >>> m = Matcher({"adults": "age >= 18", "vip": "tier = 'gold' and age >= 30"})
+        >>> for near in m.why_not({"age": 15}):
+        ...     print(near)
+        adults: lacked age >= 18
+        vip: lacked age >= 30, tier = 'gold'
+        """
+        return self.store.snapshot.near_misses(event, n)
+
+    def operator_report(self) -> OperatorReport:
+        """How often operators were called, how long they took, and which calls failed.
+
+        >>> m = Matcher({1: "big(a)"}, operators={"big": lambda value: value > 10})
+        >>> m.match({"a": 11})
+        [1]
+        >>> [(figures.operator, figures.calls) for figures in m.operator_report().operators]
+        [('big', 1)]
+        """
+        return self.store.decider.report
+
+    def stats(self) -> Stats:
+        """Rules, predicates, nodes, sharing, bytes and levels of the index.
+
+        >>> Matcher({1: "a = 1 and b = 2", 2: "a = 1 or c = 3"}).stats().predicates
+        3
+        """
+        return self.store.snapshot.stats()
+
+    @property
+    def calls_operators(self) -> bool:
+        """Whether a rule calls an operator, and so may bind variables.
+
+        >>> Matcher({1: "a = 1"}).calls_operators
+        False
+        """
+        return self.store.snapshot.calls_operators
+
+    @staticmethod
+    def profile(events: Iterable[Mapping[str, object]]) -> Statistics:
+        """Statistics of a sample of events, for `Matcher(..., statistics=…)`.
+
+        >>> statistics = Matcher.profile([{"age": 15}, {"age": 40}])
+        >>> Matcher({"adults": "age >= 18"}, statistics=statistics).match({"age": 20})
+        ['adults']
+        """
+        return profile(events)
+
+    # What rules are answered with
+
+    @property
+    def operators(self) -> Operators:
+        """The operators that rules may call, built-in ones included.
+
+        >>> "big" in Matcher(operators={"big": lambda value: value > 10}).operators
+        True
+        """
+        return self.store.operators
+
+    @property
+    def schema(self) -> Hierarchies | None:
+        """The schema that answers `isa`, if there is one.
+
+        >>> Matcher().schema is None
+        True
+        """
+        return self.store.schema
+
+    @property
+    def statistics(self) -> Statistics | None:
+        """The statistics of events that rules are built with, if there are any.
+
+        >>> Matcher().statistics is None
+        True
+        """
+        return self.store.statistics
+
+    def use_schema(self, schema: Hierarchies | None) -> None:
+        """Answer by another schema; raises RuleError, and changes nothing, if a rule forbids it.
+
+        >>> from matchwood import Schema
+        >>> def schema(*kinds):
+        ...     hierarchy = dict.fromkeys(kinds, "furniture")
+        ...     form = {"attributes": {"category": "kinds"}, "hierarchies": {"kinds": hierarchy}}
+        ...     return Schema.from_dict(form)
+        >>> m = Matcher({"any": "isa(category, 'furniture')"}, schema=schema("table"))
+        >>> m.match({"category": "chair"})
+        []
+        >>> m.use_schema(schema("table", "chair"))
+        >>> m.match({"category": "chair"})
+        ['any']
+        """
+        self.store.use_schema(schema)
+
+    # The mapping
+
+    def __len__(self) -> int:
+        return self.store.snapshot.rule_count
+
+    def __iter__(self) -> Iterator[Id]:
+        return iter(self.store.ids())
+
+    def __contains__(self, rule_id: object) -> bool:
+        return rule_id in self.store.where
+
+    def __getitem__(self, rule_id: Id) -> Node:
+        """The rule, as a tree; `str` of it is its text."""
+        return parse(self.store.details(rule_id).rule)
+
+    def __setitem__(self, rule_id: Id, rule: object) -> None:
+        self.add(rule_id, rule)
+
+    def __delitem__(self, rule_id: Id) -> None:
+        if not self.store.remove([rule_id]):
+            raise KeyError(rule_id)
+
+    @overload
+    def get(self, rule_id: Id) -> Node | None: ...
+    @overload
+    def get(self, rule_id: Id, default: Node | Default) -> Node | Default: ...
+    def get(self, rule_id: Id, default: Any = None) -> Any:
+        """The rule with this id, as a tree, or `default` if there is none.
+
+        >>> str(Matcher({"adults": "age>=18"}).get("adults"))
+        'age >= 18'
+        """
+        return super().get(rule_id, default)
+
+    def keys(self) -> KeysView[Id]:
+        """The ids of all rules; iterating goes over those of one moment.
+
+        >>> sorted(Matcher({"adults": "age >= 18", "vip": "tier = 'gold'"}).keys())
+        ['adults', 'vip']
+        """
+        return super().keys()
+
+    def items(self) -> ItemsView[Id, Node]:
+        """Ids and rules; iterating goes over those of one moment.
+
+        >>> [(rule_id, str(rule)) for rule_id, rule in Matcher({"adults": "age>=18"}).items()]
+        [('adults', 'age >= 18')]
+        """
+        return _Items(self)
+
+    def values(self) -> ValuesView[Node]:
+        """All rules, as trees; iterating goes over those of one moment.
+
+        >>> [str(rule) for rule in Matcher({"adults": "age>=18"}).values()]
+        ['age >= 18']
+        """
+        return _Values(self)
+
+    def add(
+        self, rule_id: Id, rule: object, *, tags: Iterable[str] = (), priority: float = 0
+    ) -> None:
+        """Set a rule, with tags to select it by and a priority; a bad rule changes nothing.
+
+        >>> m = Matcher()
+        >>> m.add("vip", "tier = 'gold'", tags={"eu"}, priority=5)
+        >>> m.match({"tier": "gold"}, tags={"us"})
+        []
+        """
+        self.store.add(RuleDetails(rule_id, rule, tag_set(tags), priority_of(priority)))
+
+    def update(  # type: ignore[override]
+        self,
+        rules: Any = (),
+        *,
+        errors: str = "raise",
+        progress: Progress | None = None,
+    ) -> list[tuple[Id, RuleError]]:
+        """Set many rules: a mapping, pairs, or a table with columns `id` and `rule`.
+
+        A bad rule raises, and nothing is changed. With errors="collect" the good rules are set,
+        and the bad ones are returned, each with its error.
+
+        >>> m = Matcher()
+        >>> m.update({"adults": "age >= 18", "bad": "age >="}, errors="collect")[0][0]
+        'bad'
+        >>> list(m)
+        ['adults']
+        """
+        details = (
+            rules.store.snapshot.details() if isinstance(rules, Matcher) else details_of(rules)
+        )
+        return self.store.update(details, errors, progress)
+
+    def remove(self, ids: Iterable[Id]) -> int:
+        """Remove many rules at once, and return how many were there; to remove one, use `del`.
+
+        >>> m = Matcher({1: "a = 1", 2: "a = 2", 3: "a = 3"})
+        >>> m.remove([1, 2, 4])
+        2
+        """
+        return self.store.remove(distinct_ids(ids))
+
+    @overload
+    def pop(self, rule_id: Id, /) -> Node: ...
+    @overload
+    def pop(self, rule_id: Id, default: Node | Default, /) -> Node | Default: ...
+    def pop(self, rule_id: Id, /, *default: Any) -> Any:
+        """Remove a rule and return it, or a default if there is none with this id.
+
+        >>> m = Matcher({"adults": "age >= 18"})
+        >>> str(m.pop("adults")), m.pop("adults", None)
+        ('age >= 18', None)
+        """
+        with self.store.lock:
+            return super().pop(rule_id, *default)
+
+    def popitem(self) -> tuple[Id, Node]:
+        """Remove any one rule, and return its id and the rule.
+
+        >>> rule_id, rule = Matcher({"adults": "age >= 18"}).popitem()
+        >>> rule_id, str(rule)
+        ('adults', 'age >= 18')
+        """
+        with self.store.lock:
+            return super().popitem()
+
+    @overload
+    def setdefault(self, rule_id: Id, /) -> Node: ...
+    @overload
+    def setdefault(self, rule_id: Id, default: Default, /) -> Node | Default: ...
+    def setdefault(self, rule_id: Id, default: Any = None, /) -> Any:
+        """The rule with this id, which is set to a default first if there is none.
+
+        >>> m = Matcher({"adults": "age >= 18"})
+        >>> str(m.setdefault("adults", "age >= 21"))
+        'age >= 18'
+        """
+        with self.store.lock:
+            return super().setdefault(rule_id, default)
+
+    def clear(self) -> None:
+        """Remove all rules.
+
+        >>> m = Matcher({"adults": "age >= 18"})
+        >>> m.clear()
+        >>> len(m)
+        0
+        """
+        self.store.clear()
+
+    # Merges
+
+    def compact(self) -> None:
+        """Merge all rules into one part of the index now.
+
+        >>> m = Matcher({"adults": "age >= 18"})
+        >>> m["vip"] = "tier = 'gold'"
+        >>> m.compact()
+        >>> m.stats().segments, m.stats().pending
+        (1, 0)
+        """
+        self.store.compact()
+
+    def join(self) -> None:
+        """Wait for the merges that run in the background, and for those that follow from them.
+
+        >>> m = Matcher({number: f"a = {number}" for number in range(100)})
+        >>> m.join()
+        """
+        self.store.join()
+
+    # Copies and files
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.store.state()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.store = RuleStore.from_state(state)
+
+    def __copy__(self) -> Matcher:
+        other = Matcher.__new__(Matcher)
+        other.__setstate__(self.__getstate__())
+        return other
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write all rules and their index to one file, in one step.
+
+        >>> import tempfile
+        >>> m = Matcher({"adults": "age >= 18"})
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     m.save(f"{folder}/rules.mw")
+        """
+        self.store.save(path)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        operators: Any = None,
+        schema: Hierarchies | None = None,
+        enforce: bool = False,
+        verify: bool = True,
+    ) -> Matcher:
+        """A matcher from a file that `save` wrote, memory-mapped.
+
+        `verify` looks for damage and for indices that are out of bounds; without it the file is
+        trusted. `enforce` holds events and new rules to the schema, not the rules in the file.
+
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Matcher({"adults": "age >= 18"}).save(f"{folder}/rules.mw")
+        ...     m = Matcher.load(f"{folder}/rules.mw")
+        >>> m.match({"age": 20})
+        ['adults']
+        """
+        matcher = cls(operators=operators, schema=schema, enforce=enforce)
+        snapshot = Snapshot.load([path], matcher.store.decider, verify=verify)
+        snapshot.check(schema)
+        matcher.store.adopt(snapshot)
+        return matcher
+
+    def __repr__(self) -> str:
+        return f"<Matcher of {len(self):,} rules>"
+
+
+class _Items(ItemsView[Id, Node]):
+    """Ids and rules of one moment."""
+
+    _mapping: Matcher
+
+    def __iter__(self) -> Iterator[tuple[Id, Node]]:
+        details = self._mapping.store.snapshot.details()
+        return ((rule.id, parse(rule.rule)) for rule in details)
+
+
+class _Values(ValuesView[Node]):
+    """The rules of one moment."""
+
+    _mapping: Matcher
+
+    def __iter__(self) -> Iterator[Node]:
+        return (parse(rule.rule) for rule in self._mapping.store.snapshot.details())

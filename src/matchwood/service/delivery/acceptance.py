@@ -1,0 +1,153 @@
+"""Publishing: events are parsed, checked, matched, and stored with their matches.
+
+A batch is stored in one transaction. Once it is committed, the events are in the outbox.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from sqlalchemy import Connection, Engine, select
+
+from matchwood.language.errors import EventError
+from matchwood.service.delivery.event_bodies import EventBatch, events_of
+from matchwood.service.delivery.outbox import Outbox, StoredEvent
+from matchwood.service.limits import ConcurrencyLimit, RateLimit
+from matchwood.service.metrics import Metrics
+from matchwood.service.problems import RequestProblem, event_problem
+from matchwood.service.rules.subscription_roster import Numbers, SubscriptionRoster
+from matchwood.service.settings import Limits
+from matchwood.service.storage.database import events
+from matchwood.service.storage.writer import Counters, DatabaseWriter
+
+# Seconds after which a publisher should try again if the outbox is full.
+RETRY_SECONDS = 10
+# Rows of the outbox that are fetched at a time when the service starts.
+ROWS_AT_ONCE = 10_000
+# Raises an EventError if an event does not fit the schema.
+CheckEvent = Callable[[dict[str, Any]], None]
+
+
+class MatchesEvents(Protocol):
+    """What acceptance needs of the index of subscriptions."""
+
+    def match(self, events: Sequence[dict[str, Any]]) -> list[Numbers]:
+        """For each event the numbers of the subscriptions that it matches."""
+        ...
+
+
+class PublishedEvent(NamedTuple):
+    """What a publisher is told of an event."""
+
+    id: int
+    matched: int
+
+
+class Acceptance:
+    """Accepts events for delivery, or refuses them."""
+
+    def __init__(
+        self,
+        index: MatchesEvents,
+        check_event: CheckEvent,
+        roster: SubscriptionRoster,
+        outbox: Outbox,
+        writer: DatabaseWriter,
+        threads: ThreadPoolExecutor,
+        limits: Limits,
+        metrics: Metrics,
+    ) -> None:
+        self._index = index
+        self._check_event = check_event
+        self._roster = roster
+        self._outbox = outbox
+        self._writer = writer
+        self._threads = threads
+        self._limits = limits
+        self._metrics = metrics
+        self._rate = RateLimit(limits.events_per_second, "too-many-events")
+        most = limits.publishes_under_way
+        self._under_way = ConcurrencyLimit(most, most, "busy", "publish requests at a time")
+
+    async def publish(self, kind: str, body: bytes, key: str) -> tuple[list[PublishedEvent], bool]:
+        """Accept all events of a body, or none. Also returns whether it was a single event."""
+        loop = asyncio.get_running_loop()
+        with self._under_way.slot(key):
+            batch, matches = await loop.run_in_executor(
+                self._threads, self._matched, kind, body, key
+            )
+            if not batch.events:
+                return [], batch.single
+            stored = await asyncio.wrap_future(self._store(batch.bodies, matches))
+            self._metrics.events.inc(len(stored))
+            self._metrics.matches.inc(sum(len(event.matches) for event in stored))
+            published = [PublishedEvent(event.number, len(event.matches)) for event in stored]
+            return published, batch.single
+
+    def _matched(self, kind: str, body: bytes, key: str) -> tuple[EventBatch, list[Numbers]]:
+        batch = events_of(kind, body, self._limits)
+        self._check_room(len(batch.events))
+        self._rate.take(key, len(batch.events))
+        for index, event in enumerate(batch.events):
+            try:
+                self._check_event(event)
+            except EventError as error:
+                raise event_problem(error, None if batch.single else index) from None
+        try:
+            matches = self._index.match(batch.events)
+        except EventError as error:
+            raise event_problem(error) from None
+        now = time.time()
+        return batch, [self._roster.live(numbers, now) for numbers in matches]
+
+    def _check_room(self, more: int) -> None:
+        waiting, most = self._outbox.events, self._limits.outbox_events
+        if waiting + more > most:
+            detail = f"{waiting:,} events are waiting to be delivered, the limit is {most:,}"
+            raise RequestProblem("outbox-full", detail, retry_after=RETRY_SECONDS, limit=most)
+        pairs, most = self._outbox.pairs, self._limits.outbox_deliveries
+        if pairs >= most:
+            detail = f"{pairs:,} deliveries are waiting, the limit is {most:,}"
+            raise RequestProblem("outbox-full", detail, retry_after=RETRY_SECONDS, limit=most)
+
+    def _store(
+        self, bodies: Sequence[str], matches: Sequence[Numbers]
+    ) -> Future[list[StoredEvent]]:
+        def work(connection: Connection, counters: Counters) -> list[StoredEvent]:
+            first = counters.take("event", len(bodies))
+            at = time.time()
+            stored = [
+                StoredEvent(number, at, body, numbers)
+                for number, (body, numbers) in enumerate(zip(bodies, matches, strict=True), first)
+            ]
+            rows = [
+                {"number": event.number, "at": at, "body": event.body, "matches": packed(event)}
+                for event in stored
+            ]
+            connection.execute(events.insert(), rows)
+            return stored
+
+        return self._writer.submit(work, self._outbox.add)
+
+
+def packed(event: StoredEvent) -> bytes:
+    """The subscriptions that an event matched, as the database stores them."""
+    return event.matches.astype("<u4", copy=False).tobytes()
+
+
+def unpacked(matches: bytes) -> Numbers:
+    return np.frombuffer(matches, "<u4").astype(np.uint32, copy=False)
+
+
+def restore(engine: Engine, outbox: Outbox) -> None:
+    """Fill the outbox with the events of the database."""
+    columns = (events.c.number, events.c.at, events.c.matches)
+    query = select(*columns).order_by(events.c.number)
+    with engine.connect().execution_options(yield_per=ROWS_AT_ONCE) as connection:
+        for number, at, matches in connection.execute(query):
+            outbox.restore(number, at, unpacked(matches))

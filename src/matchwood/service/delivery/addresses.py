@@ -1,0 +1,112 @@
+"""Where webhooks may go: not to this machine or a private network, unless the settings allow it.
+
+The address is checked when a connection is opened, and exactly the checked address is connected
+to. A name therefore cannot resolve to one address for the check and to another for the call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpcore
+
+# IPv6 addresses of this prefix contain an IPv4 address (RFC 6052).
+NAT64 = ipaddress.ip_network("64:ff9b::/96")
+# The most addresses of one host that a call tries.
+ADDRESSES_TRIED = 4
+
+
+class ForbiddenAddress(httpcore.ConnectError):
+    """A webhook leads to an address that is not allowed."""
+
+
+def is_public(address: str) -> bool:
+    """Whether an address, and any IPv4 address embedded in it, belongs to the public internet.
+
+    >>> [is_public(a) for a in ("8.8.8.8", "10.0.0.1", "169.254.169.254", "::ffff:127.0.0.1")]
+    [True, False, False, False]
+    """
+    ip = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(ip, ipaddress.IPv6Address):
+        embedded = [ip.ipv4_mapped, ip.sixtofour, *(ip.teredo or ())]
+        if ip in NAT64:
+            embedded.append(ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF))
+        if not all(is_public(str(part)) for part in embedded if part is not None):
+            return False
+        if ip.ipv4_mapped is not None:
+            return True
+    return ip.is_global and not ip.is_multicast
+
+
+def url_problem(url: str, private: bool) -> str | None:
+    """What is wrong with the URL of a webhook, as far as can be told without a DNS lookup."""
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError as error:
+        return f"is not a URL: {error}"
+    if parts.scheme not in ("http", "https") or not host:
+        return "must be an http or https URL with a host"
+    if parts.username is not None or parts.password is not None:
+        return "must not contain a user or password"
+    if not url.isascii() or any(character <= " " or character == "\x7f" for character in url):
+        return "must be plain ASCII without spaces: percent-encode other characters"
+    try:
+        allowed = private or is_public(host)
+    except ValueError:  # a host name
+        allowed = private or host.lower().rstrip(".") != "localhost"
+    return None if allowed else "leads to a private address"
+
+
+async def resolved(host: str, port: int) -> list[str]:
+    """The addresses of a host, without duplicates."""
+    loop = asyncio.get_running_loop()
+    entries = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in entries))
+
+
+class GuardedBackend(httpcore.AsyncNetworkBackend):
+    """Opens connections to public addresses only, or with `private` to any."""
+
+    def __init__(self, private: bool) -> None:
+        self._private = private
+        self._inner = httpcore.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        try:
+            addresses = await resolved(host, port)
+        except OSError as error:
+            raise httpcore.ConnectError(f"{host} has no address: {error}") from error
+        allowed = [ip for ip in addresses if self._private or is_public(ip)]
+        if not allowed:
+            raise ForbiddenAddress(f"{host} leads to a private address")
+        failure: Exception | None = None
+        for address in allowed[:ADDRESSES_TRIED]:
+            try:
+                return await self._inner.connect_tcp(
+                    address, port, timeout, local_address, socket_options
+                )
+            except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
+                failure = error
+        assert failure is not None
+        raise failure
+
+    async def connect_unix_socket(
+        self, *arguments: Any, **named: Any
+    ) -> httpcore.AsyncNetworkStream:
+        raise ForbiddenAddress("a webhook must lead to a host")
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)

@@ -1,0 +1,266 @@
+"""Webhooks: the events of each subscription are sent in order, and tried again with growing pauses.
+
+At most one call per subscription and a few per host are in progress at a time, so that a receiver
+that is slow or unreachable does not hold up the others. An event that cannot be delivered becomes
+a dead letter, and the next event has its turn. The number of failed attempts and the time of the
+next one are written a moment later, many at a time; after a restart, the service continues there.
+
+    idle ──new event──▶ queued per host ──▶ calling ──accepted──▶ next event, or idle
+                              ▲                │ failed
+                              └─── pausing ◀───┘
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+from collections import Counter, defaultdict, deque
+from collections.abc import Awaitable, Callable
+
+from sqlalchemy import Connection, Engine, bindparam, select
+
+from matchwood.service.delivery.cursors import Cursors
+from matchwood.service.delivery.dead_letters import DeadLetters
+from matchwood.service.delivery.due_events import DueEvent, DueEvents
+from matchwood.service.delivery.watchers import Watchers
+from matchwood.service.delivery.webhook_calls import Webhook
+from matchwood.service.rules.subscription_roster import SubscriptionRoster
+from matchwood.service.rules.subscription_store import name_of
+from matchwood.service.settings import WebhookSettings
+from matchwood.service.storage.database import subscriptions
+from matchwood.service.storage.writer import Counters, DatabaseWriter
+
+log = logging.getLogger("matchwood.service")
+# Events that are sent to one subscription before others of the same host have their turn.
+EVENTS_PER_TURN = 20
+# Seconds that calls in progress are given to finish when the service closes.
+CLOSING_SECONDS = 2
+# Sends an event; returns what went wrong, or None.
+Send = Callable[[Webhook, int, DueEvent], Awaitable[str | None]]
+_UPDATE = (
+    subscriptions.update()
+    .where(subscriptions.c.number == bindparam("which"))
+    .values(attempts=bindparam("failed"), retry_at=bindparam("due"))
+)
+
+
+class WebhookSender:
+    """All webhooks of a service, and the subscriptions that are waiting for their turn."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        writer: DatabaseWriter,
+        roster: SubscriptionRoster,
+        due_events: DueEvents,
+        cursors: Cursors,
+        watchers: Watchers,
+        dead_letters: DeadLetters,
+        send: Send,
+        settings: WebhookSettings,
+    ) -> None:
+        self._engine = engine
+        self._writer = writer
+        self._roster = roster
+        self._due_events = due_events
+        self._cursors = cursors
+        self._watchers = watchers
+        self._dead_letters = dead_letters
+        self._send = send
+        self._settings = settings
+        self._webhooks: dict[int, Webhook] = {}
+        self._busy: set[int] = set()  # subscriptions that are queued, calling or pausing
+        self._queues: dict[str, deque[int]] = defaultdict(deque)  # by host
+        self._under_way: Counter[str] = Counter()  # calls in progress, by host
+        self._attempts: Counter[int] = Counter()  # failed calls with the next event
+        self._retry_at: dict[int, float] = {}  # when it is called again, as Unix time
+        self._unwritten: set[int] = set()  # whose attempts have changed since they were written
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._pauses: dict[int, asyncio.TimerHandle] = {}
+        self._closing = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def load(self) -> None:
+        """Load the webhooks of the database."""
+        row = subscriptions.c
+        columns = (row.number, row.url, row.secret, row.attempts, row.retry_at)
+        query = select(*columns).where(row.kind == "webhook")
+        with self._engine.connect() as connection:
+            for number, url, secret, attempts, retry_at in connection.execute(query):
+                self._webhooks[number] = Webhook(url, secret)
+                self._watchers.follow(number, self._has_events)
+                if attempts:
+                    self._attempts[number], self._retry_at[number] = attempts, retry_at
+
+    def __len__(self) -> int:
+        return len(self._webhooks)
+
+    def start(self) -> None:
+        """Begin to call, in the running event loop."""
+        self._loop = asyncio.get_running_loop()
+        now = time.time()
+        for number in list(self._webhooks):
+            left = min(self._retry_at.get(number, 0.0) - now, self._settings.longest_delay)
+            if left > 0:
+                self._busy.add(number)
+                self._pause_for(number, left)
+            else:
+                self._has_events(number)
+
+    async def close(self) -> None:
+        """Give calls in progress a moment to finish, then cancel them."""
+        self._closing = True
+        for pause in self._pauses.values():
+            pause.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=CLOSING_SECONDS)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def of(self, number: int) -> Webhook | None:
+        """The webhook of a subscription, if it has one."""
+        return self._webhooks.get(number)
+
+    def changed(self, number: int, webhook: tuple[str, str] | None) -> None:
+        """In any thread: a subscription has this URL and secret from now on, or no webhook."""
+        if self._loop is not None and not self._loop.is_closed():
+            new = None if webhook is None else Webhook(*webhook)
+            self._loop.call_soon_threadsafe(self._set, number, new)
+
+    def _set(self, number: int, webhook: Webhook | None) -> None:
+        if webhook is not None:
+            self._webhooks[number] = webhook
+            self._watchers.follow(number, self._has_events)
+            self._has_events(number)
+        elif self._webhooks.pop(number, None) is not None:
+            self._forget_attempts(number)
+            self._watchers.unfollow(number)
+
+    # Turns
+
+    def _has_events(self, number: int) -> None:
+        """There may be new events for a subscription."""
+        if number in self._webhooks and number not in self._busy and not self._closing:
+            self._busy.add(number)
+            self._queue(number)
+
+    def _queue(self, number: int) -> None:
+        webhook = self._webhooks.get(number)
+        if webhook is None:
+            self._busy.discard(number)
+            return
+        self._queues[webhook.host].append(number)
+        self._start_calls(webhook.host)
+
+    def _start_calls(self, host: str) -> None:
+        """Start as many turns for a host as the limits allow."""
+        queue = self._queues[host]
+        while (
+            queue
+            and not self._closing
+            and self._under_way[host] < self._settings.under_way_a_host
+            and len(self._tasks) < self._settings.under_way
+        ):
+            self._under_way[host] += 1
+            task = asyncio.create_task(self._turn(queue.popleft(), host))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        if not queue and not self._under_way[host]:
+            del self._queues[host], self._under_way[host]
+
+    async def _turn(self, number: int, host: str) -> None:
+        try:
+            pause = await self._deliver(number)
+        except Exception:
+            log.exception("a webhook could not be called", extra={"subscription": name_of(number)})
+            pause = self._settings.longest_delay
+        self._under_way[host] -= 1
+        if (own := asyncio.current_task()) is not None:
+            self._tasks.discard(own)  # so that it does not count against the limit below
+        if pause is None:
+            self._busy.discard(number)
+            if self._due_events.any_after(number, self._roster.cursor(number)):
+                # It came after `_deliver` had looked.
+                self._has_events(number)
+        elif pause == 0:
+            self._queue(number)
+        else:
+            self._pause_for(number, pause)
+        self._start_waiting_calls(host)
+
+    def _pause_for(self, number: int, seconds: float) -> None:
+        loop = asyncio.get_running_loop()
+        self._pauses[number] = loop.call_later(seconds, self._resume, number)
+
+    def _start_waiting_calls(self, host: str) -> None:
+        self._start_calls(host)
+        if len(self._tasks) >= self._settings.under_way - 1:  # other hosts may have been waiting
+            for other in list(self._queues):
+                self._start_calls(other)
+
+    def _resume(self, number: int) -> None:
+        self._pauses.pop(number, None)
+        self._queue(number)
+
+    async def _deliver(self, number: int) -> float | None:
+        """Send what is due. Returns the seconds to pause, or None if nothing is left to send."""
+        for _ in range(EVENTS_PER_TURN):
+            webhook = self._webhooks.get(number)
+            if webhook is None or not self._roster.is_live(number):
+                return None
+            due = await self._due_events.after(number, self._roster.cursor(number), 1)
+            if not due:
+                return None
+            error = await self._send(webhook, number, due[0])
+            if error is None:
+                self._forget_attempts(number)
+                self._cursors.acknowledge(number, due[0].number)
+                continue
+            self._attempts[number] += 1
+            attempts = self._attempts[number]
+            if attempts < self._settings.attempts:
+                pause = self._pause(attempts)
+                self._retry_at[number] = time.time() + pause
+                self._unwritten.add(number)
+                return pause
+            await self._dead_letters.add(number, due[0], attempts, error)
+            self._cursors.acknowledge(number, due[0].number)
+            self._forget_attempts(number)
+        return 0.0
+
+    def _pause(self, attempts: int) -> float:
+        """Seconds to pause: twice as long after each attempt, with jitter."""
+        grown = self._settings.first_delay * 2.0 ** min(attempts - 1, 40)
+        longest = min(self._settings.longest_delay, grown)
+        return longest * random.uniform(0.5, 1.0)
+
+    def _forget_attempts(self, number: int) -> None:
+        if self._attempts.pop(number, 0):
+            self._retry_at.pop(number, None)
+            self._unwritten.add(number)
+
+    async def write_attempts(self) -> None:
+        """Write the numbers of failed attempts that have changed since the last call."""
+        changed, self._unwritten = self._unwritten, set()
+        if not changed:
+            return
+        rows = [
+            {
+                "which": number,
+                "failed": self._attempts[number],
+                "due": self._retry_at.get(number, 0.0),
+            }
+            for number in changed
+        ]
+
+        def work(connection: Connection, counters: Counters) -> None:
+            connection.execute(_UPDATE, rows)
+
+        try:
+            await asyncio.wrap_future(self._writer.submit(work))
+        except BaseException:  # also if this task is cancelled: the next call writes them
+            self._unwritten |= changed
+            raise

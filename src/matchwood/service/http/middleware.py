@@ -1,0 +1,138 @@
+"""What happens around every request: its id, a line in the log, metrics, limits on its body.
+
+Requests that a page of another site made a browser send are refused here.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import time
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from matchwood.service.http.problem_responses import problem_response
+from matchwood.service.logs import request_id
+from matchwood.service.problems import RequestProblem
+from matchwood.service.service import Service
+from matchwood.service.settings import is_loopback
+
+log = logging.getLogger("matchwood.service")
+# Requests whose bodies may be as large as `upload_bytes`.
+UPLOADS = {("PUT", "/rules"), ("POST", "/subscriptions/bulk")}
+# Paths that are requested all the time, and are not logged if all is well.
+UNLOGGED_PATHS = {"/healthz", "/readyz", "/metrics"}
+
+
+class RequestMiddleware:
+    """The middleware of the application (ASGI)."""
+
+    def __init__(self, app: ASGIApp, service: Service) -> None:
+        self._app = app
+        self._service = service
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        name = _id_of(headers.get("x-request-id"))
+        token = request_id.set(name)
+        started = time.perf_counter()
+        status = 500
+
+        async def send_with_id(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message.setdefault("headers", []).append((b"x-request-id", name.encode()))
+            await send(message)
+
+        try:
+            limit = self._limit(scope)
+            refused = self._refused(headers) or _too_large(headers, limit)
+            if refused is not None:
+                await problem_response(refused)(scope, receive, send_with_id)
+            else:
+                await self._app(scope, _limited(receive, limit), send_with_id)
+        finally:
+            self._record(scope, status, time.perf_counter() - started)
+            request_id.reset(token)
+
+    def _limit(self, scope: Scope) -> int:
+        """The most bytes that the body may have."""
+        limits = self._service.settings.limits
+        upload = (scope["method"], scope["path"]) in UPLOADS
+        return limits.upload_bytes if upload else limits.body_bytes
+
+    def _refused(self, headers: Headers) -> RequestProblem | None:
+        """Refuse pages of other sites, and without keys also host names that are not loopback.
+
+        A site can make its own name resolve to this machine (DNS rebinding); the `Host` header
+        then has that name.
+        """
+        host = headers.get("host", "")
+        origin = headers.get("origin")
+        if origin is not None and urlsplit(origin).netloc != host:
+            return RequestProblem(
+                "forbidden", f"pages of {origin!r:.200} may not call this service"
+            )
+        if not len(self._service.keys):
+            try:
+                called = urlsplit(f"//{host}").hostname or ""
+            except ValueError:
+                called = ""
+            if not is_loopback(called):
+                detail = f"without keys the Host must be localhost, found {host!r:.200}"
+                return RequestProblem("forbidden", detail)
+        return None
+
+    def _record(self, scope: Scope, status: int, seconds: float) -> None:
+        """Count the request, and log it."""
+        route = getattr(scope.get("route"), "path", "none")
+        method = scope["method"] if route != "none" else "any"
+        metrics = self._service.metrics
+        metrics.requests.labels(method, route, str(status)).inc()
+        if not route.endswith("/stream"):
+            metrics.seconds.labels(method, route).observe(seconds)
+        if status < 400 and scope["path"] in UNLOGGED_PATHS:
+            return
+        extra: dict[str, Any] = {"method": scope["method"], "path": scope["path"]}
+        extra |= {"status": status, "ms": round(seconds * 1e3, 2)}
+        client = scope.get("client")
+        log.info("request", extra={**extra, "client": client[0] if client else None})
+
+
+def _too_large(headers: Headers, limit: int) -> RequestProblem | None:
+    """The problem of a body whose declared length is over the limit."""
+    declared = headers.get("content-length", "")
+    if not declared.isdecimal() or int(declared) <= limit:
+        return None
+    return RequestProblem("body-too-large", f"a body may have at most {limit:,} bytes", limit=limit)
+
+
+def _limited(receive: Receive, limit: int) -> Receive:
+    """Pass on the parts of a body, until they are over the limit."""
+    size = 0
+
+    async def counted() -> Message:
+        nonlocal size
+        message = await receive()
+        size += len(message.get("body", b""))
+        if size > limit:
+            raise RequestProblem(
+                "body-too-large", f"a body may have at most {limit:,} bytes", limit=limit
+            )
+        return message
+
+    return counted
+
+
+def _id_of(sent: str | None) -> str:
+    """The id that the client sent, if it is safe to log and send back, or a new one."""
+    if sent and len(sent) <= 128 and sent.isascii() and sent.isprintable():
+        return sent
+    return secrets.token_hex(8)

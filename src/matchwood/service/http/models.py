@@ -1,0 +1,267 @@
+"""The JSON of requests and answers; the OpenAPI description is generated from these models."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+# PostgreSQL cannot store the character U+0000.
+Text = Annotated[str, StringConstraints(pattern="^[^\\x00]*$")]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=512, pattern="^[^\\x00]+$")]
+Tag = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern="^[^\\x00]+$")]
+Rule = Annotated[
+    Text | dict[str, Any] | list[Any] | bool,
+    Field(description="The text of a rule, or its JSON form"),
+]
+EventObject = Annotated[
+    dict[str, Any], Field(description="Attributes and their values", examples=[{"age": 20}])
+]
+
+
+class RequestModel(BaseModel):
+    """The body of a request; unknown fields are refused."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+# Rules
+
+
+class RuleIn(RequestModel):
+    rule: Rule
+    tags: list[Tag] = Field([], max_length=1_000)
+    priority: float = Field(0.0, allow_inf_nan=False)
+
+
+class RuleOut(BaseModel):
+    id: str
+    rule: str
+    tags: list[str]
+    priority: float
+
+
+class RuleStored(BaseModel):
+    version: int
+    is_new: bool
+    rule: RuleOut
+
+
+class RulePage(BaseModel):
+    version: int
+    count: int = Field(description="The total number of rules")
+    rules: list[RuleOut]
+    next: str | None = Field(description="The `after` of the next page; null on the last page")
+
+
+class Version(BaseModel):
+    version: int
+
+
+class DiffIds(BaseModel):
+    added: list[str]
+    changed: list[str]
+    removed: list[str]
+
+
+class RulesReplaced(BaseModel):
+    version: int
+    previous: int
+    added: int
+    changed: int
+    removed: int
+    ids: DiffIds = Field(description="The first 1,000 of each")
+
+
+class RuleVersion(BaseModel):
+    version: int
+    at: str
+    added: int
+    changed: int
+    removed: int
+
+
+class RuleVersions(BaseModel):
+    versions: list[RuleVersion]
+
+
+# Matching
+
+
+class MatchIn(RequestModel):
+    event: EventObject | None = None
+    events: list[EventObject] | None = None
+    tags: list[Tag] | None = Field(None, description="Only rules that have one of these tags")
+    limit: int | None = Field(
+        None, ge=0, description="Only so many rules, those of highest priority"
+    )
+    explain: bool = Field(False, description="Explain why each match is true, node by node")
+    why_not: int = Field(
+        0, ge=0, le=100, description="List so many rules that came nearest to matching"
+    )
+
+
+class RuleMatch(BaseModel):
+    id: str
+    tags: list[str]
+    priority: float
+    bindings: list[dict[str, Any]] | None = Field(
+        None, description="The values of the rule's variables"
+    )
+    explanation: dict[str, Any] | None = None
+
+
+class NearMissOut(BaseModel):
+    id: str
+    lacked: list[str]
+
+
+class EventMatchesOut(BaseModel):
+    matches: list[RuleMatch]
+    near: list[NearMissOut] | None = None
+
+
+class MatchOut(BaseModel):
+    version: int
+    results: list[EventMatchesOut] = Field(description="One per event, in the order of the events")
+
+
+class CheckIn(RequestModel):
+    rule: Rule
+
+
+class CheckOut(BaseModel):
+    valid: bool
+    text: str | None = Field(None, description="The rule in canonical form")
+    attributes: list[str] = []
+    error: dict[str, Any] | None = None
+
+
+class ExplainIn(RequestModel):
+    rule: Rule
+    event: EventObject
+
+
+class SchemaOut(BaseModel):
+    version: int = Field(description="0 if there has never been a schema")
+    schema_: dict[str, Any] | None = Field(
+        alias="schema", description="null if any event is accepted"
+    )
+
+
+# Subscriptions
+
+
+class Delivery(RequestModel):
+    kind: Literal["pull", "webhook"] = "pull"
+    url: Annotated[Text, StringConstraints(max_length=2_000)] | None = None
+
+
+class SubscriptionIn(RequestModel):
+    rule: Rule
+    subscriber: Name
+    validity: float | None = Field(None, gt=0, description="Seconds; one day by default")
+    delivery: Delivery = Delivery()
+
+
+class SubscriptionChange(RequestModel):
+    rule: Rule | None = None
+    subscriber: Name | None = None
+    delivery: Delivery | None = None
+
+
+class Renewal(RequestModel):
+    validity: float | None = Field(None, gt=0, description="Seconds from now; one day by default")
+
+
+class SubscriptionOut(BaseModel):
+    id: str
+    subscriber: str
+    rule: str
+    created: str
+    expires: str
+    delivery: Delivery
+    cursor: int = Field(description="Events up to this one are acknowledged")
+    missed: int = Field(
+        description="Events that were dropped because they were not fetched in time"
+    )
+
+
+class SubscriptionChanged(SubscriptionOut):
+    secret: str | None = Field(description="The secret that signs webhooks, if it is new")
+
+
+class SubscriptionNew(SubscriptionOut):
+    ticket: str = Field(description="Shown only once")
+    secret: str | None = Field(description="The secret that signs webhooks; shown only once")
+
+
+class SubscriptionPage(BaseModel):
+    count: int
+    subscriptions: list[SubscriptionOut]
+    next: str | None
+
+
+# Events
+
+
+class EventAccepted(BaseModel):
+    id: int
+    matched: int
+
+
+class EventsAccepted(BaseModel):
+    results: list[EventAccepted]
+
+
+class EventDelivered(BaseModel):
+    id: int
+    published: str
+    event: dict[str, Any]
+
+
+class EventsPolled(BaseModel):
+    events: list[EventDelivered]
+    cursor: int = Field(description="Events up to this one are acknowledged")
+
+
+class Acknowledgement(RequestModel):
+    event: int = Field(ge=0, le=2**63 - 1)
+
+
+class Acknowledged(BaseModel):
+    cursor: int
+
+
+class DeadLetter(BaseModel):
+    id: int
+    subscription: str
+    event: EventDelivered
+    at: str
+    attempts: int
+    error: str
+    replay: bool = Field(description="Whether it is about to be sent again")
+
+
+class DeadLetterPage(BaseModel):
+    dead_letters: list[DeadLetter]
+    next: int | None
+
+
+class Replay(RequestModel):
+    ids: list[int] | None = Field(None, max_length=1_000, description="All, if omitted")
+
+
+class Replayed(BaseModel):
+    replayed: int
+
+
+class ProblemOut(BaseModel):
+    """Problem details (RFC 9457)."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: str
+    title: str
+    status: int
+    detail: str

@@ -1,0 +1,15 @@
+"""What events are matched with: the rules of backends, the subscriptions, and the event schema.
+
+Changes are written to the database first; memory follows in the order of the commits.
+
+    PUT /rules ───────────▶ rule_set ──────────────▶ Matcher of rules (answers POST /match)
+    POST /subscriptions ──▶ subscription_store ──▶ subscription_roster (expiry, cursor)
+                                             └───▶ rule_index: Matcher of subscriptions
+    PUT /schema ──────────▶ event_schema (checks every rule and every event)
+
+rule_set             the rules of backends, with a version per change
+subscription_store   creates, reads, changes, renews and removes subscriptions
+subscription_roster  expiry time and cursor of every subscription, in arrays
+rule_index           the matcher of the subscriptions' rules, and its snapshots on disk
+event_schema         the schema that rules and events must fit, version by version
+"""

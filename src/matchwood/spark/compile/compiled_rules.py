@@ -1,0 +1,203 @@
+"""`CompiledRules`: segment files on the driver's disk and facts about them; saving, loading."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+import uuid
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from matchwood.match.parts.part_file import LANGUAGE
+from matchwood.schema import Schema
+from matchwood.spark.compile import pieces
+from matchwood.spark.compile.pieces import PieceCollector, SegmentFile
+from matchwood.spark.compile.rules_version import schema_to_json
+from matchwood.spark.events.event_attributes import problems
+from matchwood.spark.session import ship
+
+# The version of the format that `save` writes.
+FORMAT = 1
+# The columns of rejected rules.
+REJECTED = ("id", "rule", "line", "column", "reason")
+_MANIFEST = "format int, version string, facts string"
+
+
+class StoredRulesError(ValueError):
+    """There are no usable compiled rules at a path; says why."""
+
+
+class CompiledRules:
+    """Rules ready to be matched, which `compile_rules` and `load` return."""
+
+    def __init__(
+        self,
+        *,
+        version: str,
+        id_type: str,
+        segments: Sequence[SegmentFile],
+        attributes: Mapping[str, tuple[str, ...]],
+        rejected: DataFrame,
+        rejected_count: int,
+        schema: Schema | None,
+        folder: Path,
+    ) -> None:
+        self.version = version
+        self.id_type = id_type  # string or bigint, as Spark calls them
+        self.segments = tuple(segments)
+        self.attributes = dict(attributes)  # name → families of value that rules ask for
+        self.rejected = rejected
+        self.rejected_count = rejected_count
+        self.schema = schema
+        self.operators: str | None = None  # the path of the module whose operators rules call
+        self.warnings: list[str] = []
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+
+    @property
+    def rules(self) -> int:
+        """How many rules were accepted."""
+        return sum(segment.rules for segment in self.segments)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of all segments: what a worker maps into memory in the replicated layout."""
+        return sum(segment.bytes for segment in self.segments)
+
+    def __len__(self) -> int:
+        return self.rules
+
+    def __repr__(self) -> str:
+        return f"<CompiledRules {self.version[:12]} of {self.rules:,} rules>"
+
+    def ship(self, spark: SparkSession) -> tuple[str, ...]:
+        """Send the segments to all executors, once per session; returns their names there."""
+        return tuple(ship(spark, segment.path) for segment in self.segments)
+
+    def check(self, events: DataFrame | StructType, attributes: str | None = None) -> list[str]:
+        """What rules ask for and events with this schema cannot have, one sentence per problem."""
+        schema = events if isinstance(events, StructType) else events.schema
+        return problems(schema, attributes, self.attributes)
+
+    def save(self, path: str, *, overwrite: bool = False) -> None:
+        """Write everything to a path that Spark can write, for `load`."""
+        spark = self.rejected.sparkSession
+        if not overwrite and _manifest(spark, path) is not None:
+            raise FileExistsError(
+                f"{path}: there are compiled rules already; overwrite=True replaces them"
+            )
+        token = uuid.uuid4().hex[:12]
+        names = dict(zip((s.shard for s in self.segments), self.ship(spark), strict=True))
+        rejected = self.rejected.select(
+            F.lit(pieces.REJECT).alias("kind"),
+            F.lit(0).alias("shard"),
+            F.lit(None).cast("int").alias("number"),
+            F.lit(None).cast("binary").alias("data"),
+            F.col("id").cast("string").alias("id"),
+            *(F.col(name) for name in REJECTED[1:]),
+        )
+        if names:
+            numbers = spark.createDataFrame([(shard,) for shard in names], "shard int")
+            sent = numbers.repartition(len(names)).mapInArrow(_sending(names), pieces.SCHEMA)
+            rejected = sent.unionByName(rejected)
+        writer = rejected.write.mode("overwrite").options(**pieces.WRITING)
+        writer.parquet(pieces_path(path, token))
+        self.write_manifest(spark, path, token)
+
+    def write_manifest(self, spark: SparkSession, path: str, token: str) -> None:
+        """Write the manifest, which comes last: a path without one is incomplete."""
+        facts = {
+            "token": token,
+            "language": LANGUAGE,
+            "id_type": self.id_type,
+            "rejected": self.rejected_count,
+            "attributes": self.attributes,
+            "schema": schema_to_json(self.schema),
+            "operators": self.operators,
+            "segments": [[s.name, s.bytes, s.rules, s.sha256, s.shard] for s in self.segments],
+        }
+        row = spark.createDataFrame([(FORMAT, self.version, json.dumps(facts))], _MANIFEST)
+        row.coalesce(1).write.mode("overwrite").parquet(f"{path.rstrip('/')}/manifest")
+
+
+def _sending(names: Mapping[int, str]) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """A task that cuts the segments of these shards into pieces."""
+
+    def run(batches: Iterator[Any]) -> Iterator[Any]:
+        from pyspark import SparkFiles
+
+        for batch in batches:
+            for shard in batch.column(0).to_pylist():
+                yield from pieces.of_file(Path(SparkFiles.get(names[shard])), shard)
+
+    return run
+
+
+def pieces_path(path: str, token: str) -> str:
+    return f"{path.rstrip('/')}/pieces-{token}"
+
+
+def new_folder() -> Path:
+    return Path(tempfile.mkdtemp(prefix="matchwood-"))
+
+
+def rejected_frame(table: DataFrame, id_type: str) -> DataFrame:
+    """The rejected rules among pieces."""
+    rows = table.where(F.col("kind") == pieces.REJECT)
+    return rows.select(F.col("id").cast(id_type).alias("id"), *(F.col(n) for n in REJECTED[1:]))
+
+
+def _manifest(spark: SparkSession, path: str) -> Any:
+    from pyspark.errors import AnalysisException
+
+    try:
+        return spark.read.schema(_MANIFEST).parquet(f"{path.rstrip('/')}/manifest").first()
+    except AnalysisException as error:
+        if "PATH_NOT_FOUND" in str(error):
+            return None
+        raise
+
+
+def load(spark: SparkSession, path: str) -> CompiledRules:
+    """Load the compiled rules that `save` or `compile_rules(path=…)` wrote."""
+    row = _manifest(spark, path)
+    if row is None:
+        raise StoredRulesError(
+            f"{path}: there are no compiled rules, or they were not written completely; "
+            "compile or save them again"
+        )
+    facts = json.loads(row.facts)
+    if row.format > FORMAT or facts["language"] > LANGUAGE:
+        raise StoredRulesError(f"{path}: written by a newer matchwood; compile the rules again")
+    table = spark.read.parquet(pieces_path(path, facts["token"]))
+    folder = new_folder()
+    collector = PieceCollector(folder)
+    collector.take(table, {shard: size for _, size, _, _, shard in facts["segments"]})
+    segments = []
+    for name, size, rules, sha256, shard in facts["segments"]:
+        file = collector.path(shard)
+        if not file.exists() or pieces.sha256_of(file) != sha256:
+            shutil.rmtree(folder)
+            raise StoredRulesError(
+                f"{path}: a segment is damaged or truncated; compile the rules again"
+            )
+        segments.append(SegmentFile(name, file.rename(folder / name), size, rules, sha256, shard))
+    schema = facts["schema"]
+    compiled = CompiledRules(
+        version=row.version,
+        id_type=facts["id_type"],
+        segments=segments,
+        attributes={name: tuple(families) for name, families in facts["attributes"].items()},
+        rejected=rejected_frame(table, facts["id_type"]),
+        rejected_count=facts["rejected"],
+        schema=None if schema is None else Schema.from_dict(schema),
+        folder=folder,
+    )
+    compiled.operators = facts.get("operators")
+    return compiled

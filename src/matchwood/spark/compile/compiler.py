@@ -1,0 +1,209 @@
+"""`compile_rules`: rules are split into shards; executors compile them, the driver collects."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import pickle
+import uuid
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    ArrayType,
+    ByteType,
+    IntegerType,
+    LongType,
+    NumericType,
+    ShortType,
+    StringType,
+    StructType,
+)
+from pyspark.storagelevel import StorageLevel
+
+from matchwood.index.build.statistics import Statistics
+from matchwood.schema import Schema
+from matchwood.spark.compile import pieces
+from matchwood.spark.compile.compiled_rules import (
+    CompiledRules,
+    new_folder,
+    pieces_path,
+    rejected_frame,
+)
+from matchwood.spark.compile.operator_modules import check_operators
+from matchwood.spark.compile.pieces import PieceCollector, SegmentFile
+from matchwood.spark.compile.rules_version import BUCKETS, version_of
+from matchwood.spark.compile.shard_build import BuildOptions, compiling
+from matchwood.spark.events.event_attributes import column
+from matchwood.spark.session import session_of, ship
+
+# Rules per shard. One index of a million rules is swept in half the time of four indexes of
+# 250,000, so shards only serve to limit memory and to spread the build over executors.
+RULES_PER_SHARD = 1_000_000
+# Rejected rules that the driver keeps; if there are more, they stay on the executors.
+FEW = 10_000
+
+
+def compile_rules(
+    rules: DataFrame,
+    id: str = "id",
+    rule: str = "rule",
+    path: str | None = None,
+    *,
+    tags: str | None = None,
+    priority: str | None = None,
+    shards: int | None = None,
+    schema: Schema | None = None,
+    enforce: bool = False,
+    operators: str | None = None,
+    statistics: Statistics | None = None,
+    events: DataFrame | StructType | None = None,
+    attributes: str | None = None,
+) -> CompiledRules:
+    """Compile a table of rules on the executors.
+
+    `id`, `rule`, `tags` (strings or arrays of them) and `priority` name columns. A rule that cannot
+    be read is rejected, with the line and column of the mistake; so are all rules that have the
+    same id. With `path`, the compiled rules are also written there, for `load`. With `events` (and
+    `attributes`, as in `match_events`), `.warnings` lists the attributes of rules that events do
+    not have, or have in another family. `schema` has the hierarchies for `isa`; with `enforce`,
+    rules that do not fit it are rejected. `operators` is the import path of a module whose
+    operators rules may call; executors import it. `statistics` (see `profile`) make matching
+    faster.
+    """
+    if enforce and schema is None:
+        raise TypeError("enforce: expected a Schema, found None")
+    spark = session_of(rules)
+    check_operators(spark, operators)
+    id_type = _id_type(rules, id)
+    chosen = _selected(rules, id, rule, tags, priority, id_type)
+    if shards is None:
+        shards = -(-chosen.count() // RULES_PER_SHARD)
+    folder = new_folder()
+    options = BuildOptions(schema, _shipped(spark, statistics, folder), enforce, operators)
+    bucket = F.crc32(F.col("id").cast("string").cast("binary")) % BUCKETS
+    built = chosen.repartition(max(1, shards), bucket).mapInArrow(compiling(options), pieces.SCHEMA)
+    if path is not None:
+        compiled = _through_storage(spark, built, path, id_type, schema, folder, operators)
+    else:
+        compiled = _through_executors(spark, built, id_type, schema, folder)
+    compiled.operators = operators
+    if events is not None:
+        compiled.warnings = compiled.check(events, attributes)
+    return compiled
+
+
+def _id_type(rules: DataFrame, id: str) -> str:
+    kind = next((field.dataType for field in rules.schema if field.name == id), None)
+    if kind is None:
+        raise ValueError(f"the rules have no column {id!r}; there are {', '.join(rules.columns)}")
+    if isinstance(kind, StringType):
+        return "string"
+    if isinstance(kind, ByteType | ShortType | IntegerType | LongType):
+        return "bigint"
+    raise ValueError(f"ids are strings or integers, {id!r} is {kind.simpleString()}")
+
+
+def _selected(
+    rules: DataFrame, id: str, rule: str, tags: str | None, priority: str | None, id_type: str
+) -> DataFrame:
+    """The columns that a task reads, under the names that it expects."""
+    kinds = {field.name: field.dataType for field in rules.schema}
+    for name in (rule, tags, priority):
+        if name is not None and name not in kinds:
+            raise ValueError(f"the rules have no column {name!r}; there are {', '.join(kinds)}")
+    if not isinstance(kinds[rule], StringType):
+        raise ValueError(f"rules are texts, {rule!r} is {kinds[rule].simpleString()}")
+    chosen = [column(id).cast(id_type).alias("id"), column(rule).alias("rule")]
+    if tags is not None:
+        kind = kinds[tags]
+        if isinstance(kind, StringType):
+            tag_array = F.when(column(tags).isNotNull(), F.array(column(tags)))
+        elif isinstance(kind, ArrayType) and isinstance(kind.elementType, StringType):
+            tag_array = F.array_compact(column(tags))
+        else:
+            raise ValueError(f"tags are strings, {tags!r} is {kind.simpleString()}")
+        chosen.append(tag_array.alias("tags"))
+    if priority is not None:
+        if not isinstance(kinds[priority], NumericType):
+            raise ValueError(f"a priority is a number, {priority!r} is {kinds[priority]}")
+        chosen.append(column(priority).cast("double").alias("priority"))
+    return rules.select(*chosen)
+
+
+def _shipped(spark: SparkSession, statistics: Statistics | None, folder: Path) -> str | None:
+    if statistics is None:
+        return None
+    data = pickle.dumps(statistics)
+    path = folder / f"matchwood-statistics-{hashlib.sha256(data).hexdigest()[:32]}"
+    path.write_bytes(data)
+    return ship(spark, path)
+
+
+def _through_storage(
+    spark: SparkSession,
+    built: DataFrame,
+    path: str,
+    id_type: str,
+    schema: Schema | None,
+    folder: Path,
+    operators: str | None,
+) -> CompiledRules:
+    """Executors write the pieces to the path, where the driver reads them."""
+    token = uuid.uuid4().hex[:12]
+    built.write.options(**pieces.WRITING).parquet(pieces_path(path, token))
+    table = spark.read.schema(pieces.SCHEMA).parquet(pieces_path(path, token))
+    compiled = _gathered(table, rejected_frame(table, id_type), id_type, schema, folder)
+    compiled.operators = operators
+    compiled.write_manifest(spark, path, token)
+    return compiled
+
+
+def _through_executors(
+    spark: SparkSession, built: DataFrame, id_type: str, schema: Schema | None, folder: Path
+) -> CompiledRules:
+    """Executors keep the pieces on their disks until the driver has fetched them."""
+    table = built.persist(StorageLevel.DISK_ONLY)
+    rejected = rejected_frame(table, id_type)
+    compiled = _gathered(table, rejected, id_type, schema, folder)
+    if compiled.rejected_count <= FEW:
+        rows = rejected.collect() if compiled.rejected_count else []
+        compiled.rejected = spark.createDataFrame(rows, rejected.schema)
+        table.unpersist()
+    return compiled
+
+
+def _gathered(
+    table: DataFrame, rejected: DataFrame, id_type: str, schema: Schema | None, folder: Path
+) -> CompiledRules:
+    rows = table.where(F.col("kind") == pieces.ABOUT).select("shard", "data").collect()
+    facts: dict[int, Any] = {row.shard: json.loads(bytes(row.data)) for row in rows}
+    collector = PieceCollector(folder)
+    collector.take(table, {shard: about["bytes"] for shard, about in facts.items()})
+    buckets = {int(k): v for about in facts.values() for k, v in about["buckets"].items()}
+    version = version_of(buckets, id_type, schema)
+    families: dict[str, set[str]] = {}
+    segments = []
+    for number, (shard, about) in enumerate(sorted(facts.items())):
+        if about["rules"]:
+            name = f"matchwood-{version[:16]}-{number}-{about['sha256'][:16]}"
+            file = collector.path(shard).rename(folder / name)
+            if pieces.sha256_of(file) != about["sha256"]:
+                raise RuntimeError(f"the segment of shard {shard} was damaged on its way")
+            segments.append(
+                SegmentFile(name, file, about["bytes"], about["rules"], about["sha256"], shard)
+            )
+        for attribute, kinds in about["attributes"].items():
+            families.setdefault(attribute, set()).update(kinds)
+    return CompiledRules(
+        version=version,
+        id_type=id_type,
+        segments=segments,
+        attributes={name: tuple(sorted(kinds)) for name, kinds in sorted(families.items())},
+        rejected=rejected,
+        rejected_count=sum(about["rejected"] for about in facts.values()),
+        schema=schema,
+        folder=folder,
+    )

@@ -1,0 +1,183 @@
+"""What executors do to compile: a shard of rules becomes a segment file, sent in pieces."""
+
+from __future__ import annotations
+
+import pickle
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from matchwood.language import parse
+from matchwood.language.errors import RuleError
+from matchwood.language.tree import Node, attributes_in, walk
+from matchwood.schema import Schema
+from matchwood.spark.compile import pieces
+from matchwood.spark.compile.rules_version import bucket_hashes
+
+# Rejected rules in one batch of rows.
+REJECTS = 10_000
+
+
+class BuildOptions(NamedTuple):
+    """What travels with every task, so nothing large."""
+
+    schema: Schema | None
+    statistics: str | None  # the name of a shipped file
+    enforce: bool = False
+    operators: str | None = None  # the import path of a module
+
+
+class Rejected(NamedTuple):
+    """A rule that was rejected, where the mistake is, and why."""
+
+    id: str | None
+    rule: str | None
+    line: int | None
+    column: int | None
+    reason: str
+
+
+def compiling(options: BuildOptions) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """A task that turns the rules of one shard into the pieces of its segment."""
+
+    def run(batches: Iterator[Any]) -> Iterator[Any]:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        return build_shard(batches, options, context.partitionId() if context else 0)
+
+    return run
+
+
+def build_shard(batches: Iterator[Any], options: BuildOptions, shard: int) -> Iterator[Any]:
+    """Batches of rows: the facts about the shard, its rejected rules, the pieces of its segment."""
+    import pyarrow as pa
+
+    from matchwood.matcher import Matcher
+
+    collected = list(batches)
+    matcher = Matcher(
+        schema=options.schema,
+        enforce=options.enforce,
+        operators=options.operators,
+        statistics=_statistics(options.statistics),
+    )
+    rejected: list[Rejected] = []
+    if collected:
+        table = pa.Table.from_batches(collected)
+        # In the order of ids, so that a task that is run again builds the same file.
+        table, rejected = _acceptable(table.sort_by("id"))
+        del collected
+        refused = matcher.update(table, errors="collect")
+        rejected += _refused(refused, table)
+        del table
+    with tempfile.TemporaryDirectory(prefix="matchwood-") as folder:
+        path = Path(folder, "segment")
+        matcher.save(path)
+        facts = _facts(matcher, path, len(rejected))
+        del matcher
+        yield pieces.of_facts(facts, shard)
+        yield from _reject_rows(rejected, shard)
+        yield from pieces.of_file(path, shard)
+
+
+def _statistics(name: str | None) -> Any:
+    if name is None:
+        return None
+    from pyspark import SparkFiles
+
+    with open(SparkFiles.get(name), "rb") as file:
+        return pickle.load(file)
+
+
+def _acceptable(table: Any) -> tuple[Any, list[Rejected]]:
+    """The rows that can be rules: with a unique id, a text and a priority that is not NaN."""
+    import pyarrow as pa
+
+    ids, rules = table["id"].to_pylist(), table["rule"].to_pylist()
+    counts = Counter(ids)
+    priorities = table["priority"].to_pylist() if "priority" in table.column_names else None
+    good, rejected = [], []
+    for row, (rule_id, rule) in enumerate(zip(ids, rules, strict=True)):
+        reason = None
+        if rule_id is None:
+            reason = "the id is null"
+        elif counts[rule_id] > 1:
+            reason = f"duplicate id: {counts[rule_id]} rules have it"
+        elif rule is None:
+            reason = "the rule is null"
+        elif priorities is not None and priorities[row] != priorities[row]:
+            reason = "the priority is NaN"
+        if reason is None:
+            good.append(row)
+        else:
+            shown = None if rule_id is None else str(rule_id)
+            rejected.append(Rejected(shown, rule, None, None, reason))
+    return (table.take(pa.array(good, pa.int64())) if rejected else table), rejected
+
+
+def _refused(refused: list[tuple[Any, RuleError]], table: Any) -> list[Rejected]:
+    if not refused:
+        return []
+    wanted = {rule_id for rule_id, _ in refused}
+    pairs = zip(table["id"].to_pylist(), table["rule"].to_pylist(), strict=True)
+    texts = {rule_id: rule for rule_id, rule in pairs if rule_id in wanted}
+    return [
+        Rejected(str(rule_id), texts[rule_id], error.line, error.column, error.reason)
+        for rule_id, error in refused
+    ]
+
+
+def _reject_rows(rejected: list[Rejected], shard: int) -> Iterator[Any]:
+    for low in range(0, len(rejected), REJECTS):
+        batch = rejected[low : low + REJECTS]
+        ids, rules, lines, columns, reasons = (list(column) for column in zip(*batch, strict=True))
+        yield pieces.rows(
+            pieces.REJECT, shard, id=ids, rule=rules, line=lines, column=columns, reason=reasons
+        )
+
+
+def _facts(matcher: Any, path: Path, rejected: int) -> dict[str, Any]:
+    from matchwood.index.build.gc_pause import collection_paused
+    from matchwood.spark.compile.canonical import canonical_texts
+
+    ids: list[Any] = []
+    texts: list[str] = []
+    families: dict[str, set[str]] = {}
+    with collection_paused():
+        for part in matcher.store.snapshot.parts:
+            ids += part.details.ids.tolist()
+            texts += canonical_texts(list(part.details.rules))
+            _add_attributes(part.segment, families)
+            for rule in part.rules(part.segment.costly):
+                _add_mentioned(parse(rule), families)
+        buckets = bucket_hashes(zip(ids, texts, strict=True))
+    return {
+        "rules": len(ids),
+        "rejected": rejected,
+        "bytes": path.stat().st_size,
+        "sha256": pieces.sha256_of(path),
+        "attributes": {name: sorted(kinds) for name, kinds in families.items()},
+        "buckets": buckets,
+    }
+
+
+def _add_attributes(segment: Any, families: dict[str, set[str]]) -> None:
+    """Add the attributes that rules ask for, with the families of value that they expect."""
+    for slot in segment.slots:
+        kinds = families.setdefault(slot.attribute, set())
+        kinds.update(str(family) for family, values in slot.constants.items() if values)
+    for node in segment.opaque:
+        _add_mentioned(node, families)
+
+
+def _add_mentioned(tree: Node, families: dict[str, set[str]]) -> None:
+    from matchwood.schema.rule_check import expected_families
+
+    for name in attributes_in(tree):
+        families.setdefault(name, set())
+    for node in walk(tree):
+        for name, family in expected_families(node):
+            families[name].add(str(family))

@@ -1,0 +1,18 @@
+"""Events and compiled rules to matches, in tasks on the executors.
+
+    Arrow batches of events ─ gathered ─ read_events ─┬─ rejected rows, with the reason
+                                                      ▼
+    segments, mapped once per process ─────── slices of matches
+                                                      │ joined; for shards, merged
+                                                      ▼
+                                  MatchWriter ─ Arrow batches of bounded size ─▶ Spark
+
+event_matching      `match_events` and `rejected_events`: checks arguments and plans the job
+plan                what each task is told
+tasks               the functions that executors run
+replicated          a task with all segments open
+sharded             a task that opens one segment after the other and keeps its events
+open_rules          segments on an executor, and the slices of matches that they find
+match_writer        matches as Arrow batches
+sql_functions       `register`: the same as functions of SQL
+"""

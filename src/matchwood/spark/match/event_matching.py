@@ -1,0 +1,172 @@
+"""`match_events`: a DataFrame of events, batch or streaming, to a DataFrame of matches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, LongType, StringType, StructField, StructType
+
+from matchwood.schema import Schema
+from matchwood.spark.compile.compiled_rules import CompiledRules
+from matchwood.spark.compile.operator_modules import check_operators
+from matchwood.spark.events.event_attributes import Reading, column, prepare
+from matchwood.spark.match.plan import ARRAY, REPLICATED, ROWS, SHARDED, Plan
+from matchwood.spark.match.tasks import matching, rejecting
+from matchwood.spark.session import session_of
+
+# Bytes of segments that a worker may map at once.
+MEMORY = 2 << 30
+
+
+def match_events(
+    events: DataFrame,
+    compiled: CompiledRules,
+    *,
+    keep: Sequence[str],
+    attributes: str | None = None,
+    output: str = ROWS,
+    tags: Iterable[str] | None = None,
+    limit: int | None = None,
+    layout: str | None = None,
+    memory: int = MEMORY,
+    rejects: str | None = None,
+    enforce: bool = False,
+) -> DataFrame:
+    """Which rules are true of which events: the columns in `keep`, `rule_id`, `rules_version`.
+
+    There is one row per match or, with output="array", one row per event, which has `rule_ids`.
+    `attributes` names a column that holds the event (a map, a JSON string or a variant); without
+    it, the columns are the attributes. `tags` and `limit` are those of `Matcher.match`.
+
+    An event that cannot be read has no matches; `rejected_events` says which ones and why. To get
+    them in the same pass, name one more column with `rejects`: each such event has a row without a
+    rule and with the reason in that column, which is null in all other rows.
+
+    With `enforce`, events are held to the schema of the compiled rules: an event that breaks R1, R2
+    or R3 is rejected like one that cannot be read. All columns that can be attributes are then
+    read.
+
+    `layout` is "replicated" (a worker opens all segments) or "sharded" (one at a time). By default
+    it is replicated if the segments take at most `memory` bytes.
+    """
+    keep = _names(keep, "keep")
+    _check_arguments(keep, output, limit, layout, rejects)
+    if layout is None:
+        layout = REPLICATED if compiled.bytes <= memory else SHARDED
+    frame, reading = _prepared(events, compiled, keep, attributes, enforce)
+    plan = Plan(
+        compiled.ship(session_of(events)),
+        compiled.id_type,
+        reading,
+        output,
+        layout,
+        rejects is not None,
+        None if tags is None else _names(tags, "tags"),
+        limit,
+        compiled.schema,
+        compiled.operators,
+    )
+    return _matched(events, frame, plan, compiled.version, keep, rejects)
+
+
+def _prepared(
+    events: DataFrame,
+    compiled: CompiledRules,
+    keep: Sequence[str],
+    attributes: str | None,
+    enforce: bool,
+) -> tuple[DataFrame, Reading]:
+    """The columns of events that the rules need, and how a worker reads them."""
+    check_operators(session_of(events), compiled.operators)
+    # An operator gets the whole event and may use attributes that no rule mentions.
+    mentioned = compiled.attributes if compiled.operators is None else None
+    if enforce and compiled.schema is None:
+        raise ValueError("enforce: the rules were compiled without a schema to hold events to")
+    enforced = compiled.schema if enforce else None
+    return prepare(events, attributes, keep, mentioned, enforced)
+
+
+def _matched(
+    events: DataFrame,
+    frame: DataFrame,
+    plan: Plan,
+    rules_version: str,
+    keep: Sequence[str],
+    rejects: str | None,
+) -> DataFrame:
+    """The matches of prepared events, with the columns that `match_events` promises."""
+    output = plan.output
+    schema = _schema(events, keep, plan.id_type, output, rejects is not None)
+    matched = frame.mapInArrow(matching(plan), schema)
+    rule = "rule_id" if output == ROWS else "rule_ids"
+    version = F.lit(rules_version).alias("rules_version")
+    reason = [] if rejects is None else [F.col("reason").alias(rejects)]
+    return matched.select(*(column(name) for name in keep), F.col(rule), version, *reason)
+
+
+def rejected_events(
+    events: DataFrame,
+    *,
+    keep: Sequence[str],
+    attributes: str | None = None,
+    schema: Schema | None = None,
+) -> DataFrame:
+    """The events that cannot be read: the columns in `keep`, and `reason`.
+
+    With a `schema`, events that break it are among them.
+    """
+    keep = _names(keep, "keep")
+    if "reason" in keep:
+        raise ValueError("keep: 'reason' is the name of a column that is added; rename yours")
+    frame, reading = prepare(events, attributes, keep, None, schema)
+    fields = [events.schema[name] for name in keep]
+    columns = StructType([*fields, StructField("reason", StringType())])
+    return frame.mapInArrow(rejecting(reading), columns)
+
+
+def _names(names: Iterable[str], what: str) -> tuple[str, ...]:
+    if isinstance(names, str):
+        raise TypeError(f"{what} is a list of names, found the string {names!r}")
+    return tuple(names)
+
+
+def _check_arguments(
+    keep: Sequence[str], output: str, limit: int | None, layout: str | None, rejects: str | None
+) -> None:
+    if output not in (ROWS, ARRAY):
+        raise ValueError(f"output is {ROWS!r} or {ARRAY!r}, found {output!r}")
+    if layout not in (None, REPLICATED, SHARDED):
+        raise ValueError(f"layout is {REPLICATED!r} or {SHARDED!r}, found {layout!r}")
+    if limit is not None and limit < 0:
+        raise ValueError(f"limit is 0 or more, found {limit}")
+    added = ["rule_id" if output == ROWS else "rule_ids", "rules_version"]
+    if rejects is not None:
+        added.append("reason")
+        if rejects in added[:2]:
+            raise ValueError(f"rejects: {rejects!r} is another column that is added")
+    seen: set[str] = set()
+    for name in keep:
+        if name.lower() in added or name == rejects:
+            raise ValueError(
+                f"keep: {name!r} is the name of a column that is added; rename yours first"
+            )
+        if name.lower() in seen:
+            raise ValueError(f"keep: {name!r} is listed twice")
+        seen.add(name.lower())
+
+
+def _schema(
+    events: DataFrame, keep: Sequence[str], id_type: str, output: str, rejects: bool
+) -> StructType:
+    kind = StringType() if id_type == "string" else LongType()
+    fields = [events.schema[name] for name in keep]
+    if output == ROWS:
+        fields.append(StructField("rule_id", kind))
+    else:
+        # Spark copies a third faster if it need not test for null.
+        fields.append(StructField("rule_ids", ArrayType(kind, containsNull=False)))
+    if rejects:
+        fields.append(StructField("reason", StringType()))
+    return StructType(fields)

@@ -1,0 +1,39 @@
+"""What a task is told: which rules to match, how to read events and what to write.
+
+A plan travels with every task, so it holds names and numbers and nothing large. It knows nothing
+of the driver: segments are named as files that were shipped to the executors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from matchwood.kernels.array_types import Int32Array
+from matchwood.schema import Schema
+from matchwood.spark.events.event_attributes import Reading
+
+# What `match_events` writes: one row per match, or one row per event with an array of rules.
+ROWS, ARRAY = "rows", "array"
+# How segments are held: all of them open in every worker, or one shard after the other.
+REPLICATED, SHARDED = "replicated", "sharded"
+
+# Matches: the number of the event within its slice, and the index of the rule among all ids.
+SlicePairs = tuple[Int32Array, Int32Array]
+# Some consecutive events: the number of the first, how many there are, and their matches.
+Slice = tuple[int, int, Iterator[SlicePairs]]
+
+
+class Plan(NamedTuple):
+    """Everything that a matching task needs to know."""
+
+    names: tuple[str, ...]  # of the segment files
+    id_type: str  # "string" or "bigint", as Spark calls them
+    reading: Reading
+    output: str  # ROWS or ARRAY
+    layout: str  # REPLICATED or SHARDED
+    rejects: bool  # whether events that cannot be read are written too, with the reason
+    tags: tuple[str, ...] | None
+    limit: int | None
+    schema: Schema | None
+    operators: str | None = None  # the import path of a module

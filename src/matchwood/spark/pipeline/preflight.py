@@ -1,0 +1,123 @@
+"""Preflight checks: sources are opened and sinks are checked before any work is done.
+
+Whatever is missing is reported with the line of the pipeline file that names it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import BinaryType
+
+from matchwood.schema.errors import nearest
+from matchwood.spark.endpoints import RowSource, Sink
+from matchwood.spark.events.event_attributes import column
+from matchwood.spark.pipeline.pipeline_file import Pipeline, PipelineError
+from matchwood.spark.storage import CORRUPT, load_source, reason
+
+_NO_FORMAT = re.compile("Failed to find (the )?data source", re.IGNORECASE)
+
+
+def open_source(spark: SparkSession, pipeline: Pipeline, name: str) -> DataFrame:
+    """The rows of [rules] or [events]; events are a stream if the pipeline is one."""
+    source: RowSource = getattr(pipeline, name)
+    streaming = name == "events" and pipeline.job.mode == "stream"
+    written = [key for key in ("path", "table", "query") if getattr(source, key) is not None]
+    key = written[0] if written else "format"
+    frame = _tried(lambda: load_source(spark, source, streaming), pipeline, name, key)
+    if source.select:
+        opened = frame
+        kept = [CORRUPT] if CORRUPT in frame.columns else []
+        frame = _tried(lambda: opened.selectExpr(*source.select, *kept), pipeline, name, "select")
+    if source.where is not None:
+        chosen, condition = frame, source.where
+        frame = _tried(lambda: chosen.where(condition), pipeline, name, "where")
+    return frame
+
+
+def _tried(make: Callable[[], DataFrame], pipeline: Pipeline, *key: str) -> DataFrame:
+    """A frame whose columns Spark could resolve, or an error at a key of the pipeline."""
+    try:
+        frame = make()
+        _ = frame.schema
+    except PipelineError:
+        raise
+    except Exception as error:  # Spark has many kinds of error, and so have database drivers
+        raise pipeline.error(f"[{key[0]}]: {reason(error)}", *key) from error
+    return frame
+
+
+def check_columns(pipeline: Pipeline, name: str, frame: DataFrame, key: str) -> None:
+    """Raise an error if a column that a key names is missing."""
+    columns = getattr(getattr(pipeline, name), key)
+    for wanted in (columns,) if isinstance(columns, str) else columns or ():
+        if wanted not in frame.columns:
+            hint = nearest(wanted, frame.columns) or f"; there are {', '.join(frame.columns)}"
+            raise pipeline.error(f"{key}: [{name}] has no column {wanted!r}{hint}", name, key)
+
+
+def text_of_binary(events: DataFrame, attributes: str | None) -> DataFrame:
+    """Decode the column of events if it is binary: Kafka gives JSON texts as bytes."""
+    if attributes is None or not isinstance(events.schema[attributes].dataType, BinaryType):
+        return events
+    return events.withColumn(attributes, column(attributes).cast("string"))
+
+
+def check_sink(
+    spark: SparkSession, pipeline: Pipeline, name: str, columns: Iterable[str], again: bool
+) -> None:
+    """Raise an error now if writing to the sink of a section would fail at the end.
+
+    With `again`, rows that are there already are accepted whatever the mode.
+    """
+    sink: Sink | None = getattr(pipeline, name)
+    if sink is None:
+        return
+    names = list(columns)
+    for wanted in sink.partition_by:
+        if wanted not in names:
+            hint = nearest(wanted, names) or f"; there are {', '.join(names)}"
+            message = f"partition_by: [{name}] has no column {wanted!r}{hint}"
+            raise pipeline.error(message, name, "partition_by")
+    if sink.format is not None and not _knows(spark, sink.format):
+        message = f"[{name}]: Spark does not know the format {sink.format!r}"
+        raise pipeline.error(message, name, "format")
+    refuses = sink.mode == "error" and not again
+    if sink.table is not None:
+        _check_table(spark, pipeline, name, sink, refuses)
+    elif sink.path is not None and refuses and _exists(spark, sink.path):
+        message = f"[{name}]: {sink.path} exists already; mode = 'append' or 'overwrite'?"
+        raise pipeline.error(message, name, "path")
+
+
+def _check_table(
+    spark: SparkSession, pipeline: Pipeline, name: str, sink: Sink, refuses: bool
+) -> None:
+    assert sink.table is not None
+    database = sink.table.rpartition(".")[0]
+    if database and not spark.catalog.databaseExists(database):
+        message = f"[{name}]: there is no database {database!r} for {sink.table!r}"
+        raise pipeline.error(message, name, "table")
+    if refuses and spark.catalog.tableExists(sink.table):
+        message = f"[{name}]: {sink.table} exists already; mode = 'append' or 'overwrite'?"
+        raise pipeline.error(message, name, "table")
+
+
+def _exists(spark: SparkSession, path: str) -> bool:
+    """Whether anything is at a path. Spark is asked, which reaches any storage."""
+    try:
+        _ = spark.read.format("binaryFile").load(path).schema
+    except Exception as error:
+        if "PATH_NOT_FOUND" in str(error) or "does not exist" in str(error):
+            return False
+    return True
+
+
+def _knows(spark: SparkSession, form: str) -> bool:
+    try:
+        _ = spark.read.format(form).load().schema
+    except Exception as error:
+        return not _NO_FORMAT.search(str(error))
+    return True

@@ -1,0 +1,14 @@
+"""Matches of a stream, in micro-batches, while rules change between them.
+
+    rules, checked before each micro-batch ─▶ ChangingRules ─ version ─▶ checkpoint
+                                                   │ compiled rules
+    micro-batch of events ─────────────────▶ MicroBatches ─▶ sinks of matches and of rejects
+
+A micro-batch that is run again after a crash finds its version of the rules in the checkpoint and
+the number of the last complete micro-batch in the sink, so that a folder has each match once.
+
+streaming           `match_stream`, and what is done with each micro-batch
+changing_rules      which version of the rules a micro-batch is matched with
+sink                folders, tables and functions that take the matches; `read_matches`
+durable_log         numbered notes on any storage that Spark can reach
+"""

@@ -1,0 +1,281 @@
+"""Rules that change while a stream runs: which version each micro-batch is matched with.
+
+The version of a micro-batch is written to the checkpoint before any of its events is matched, and
+the compiled rules are kept there. A micro-batch that is run again is therefore matched with the
+same version, however the rules have changed since.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import uuid
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import PurePosixPath
+from time import monotonic
+from typing import Any
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from matchwood.schema import Schema
+from matchwood.spark.compile.compiled_rules import CompiledRules, load
+from matchwood.spark.compile.compiler import compile_rules
+from matchwood.spark.compile.rules_version import schema_to_json
+from matchwood.spark.endpoints import ENDINGS, RuleSource, Sink, format_of
+from matchwood.spark.events.event_attributes import column
+from matchwood.spark.storage import load_source, reason, write
+from matchwood.spark.stream.durable_log import DurableLog, Note, clear, is_missing
+
+# Seconds after which rules that could not be compiled are tried again, even if unchanged.
+RETRY_SECONDS = 60.0
+# Formats whose tables are nothing but their files, which tell whether they changed; tables in
+# other formats have to be read for that.
+_FILE_TABLES = {"parquet", "orc", "json", "csv", "text", "avro"}
+log = logging.getLogger("matchwood.spark.stream")
+
+
+class UnusableRules(ValueError):
+    """A set of rules that a stream cannot use; says why."""
+
+
+class ChangingRules:
+    """The rules of a stream, checked between micro-batches and compiled when they changed."""
+
+    def __init__(
+        self,
+        source: RuleSource,
+        folder: str,
+        schema: Schema | None,
+        poll: float,
+        rejected: Sink | None,
+        operators: str | None = None,
+    ) -> None:
+        self._source = source
+        self._operators = operators
+        self._folder = folder.rstrip("/")
+        self.schema = schema
+        self._poll = poll
+        self._rejected = rejected
+        self._versions = DurableLog(f"{self._folder}/versions")
+        self._looked: float | None = None
+        self._failed: tuple[str, float] | None = None
+        self._open: tuple[str, CompiledRules] | None = None
+
+    def begin(self, spark: SparkSession) -> Note:
+        """The note of the last micro-batch; before the first one, the rules are compiled."""
+        last = self._versions.newest(spark)
+        if last is not None:
+            return last
+        note = self._compiled(spark, signature(spark, self._source, self.schema), None)
+        return self._versions.write(spark, -1, note)
+
+    def for_batch(self, spark: SparkSession, number: int) -> CompiledRules:
+        """The rules of a micro-batch, whose version is in the checkpoint from now on."""
+        last = self._versions.last or self._versions.newest(spark)
+        if last is None:
+            raise UnusableRules(f"{self._folder}: the checkpoint has lost its versions of rules")
+        if last["number"] > number:
+            raise UnusableRules(
+                f"{self._folder}: micro-batch {number} comes after {last['number']}: "
+                "the checkpoint was changed by hand; begin with a new one and a new sink"
+            )
+        if last["number"] < number:
+            note = self._changed(spark, last) or last
+            last = self._versions.write(spark, number, note)
+        compiled = self._opened(spark, last)
+        log.info("batch %d: rules %s are noted", number, compiled.version)
+        return compiled
+
+    def _changed(self, spark: SparkSession, last: Note) -> Note | None:
+        """The note of new rules; None if they are the same as before, or cannot be used."""
+        now = monotonic()
+        if self._looked is not None and now - self._looked < self._poll:
+            return None
+        self._looked = now
+        signed = ""
+        try:
+            signed = signature(spark, self._source, self.schema)
+            if signed == last["signature"] or self._failed_lately(signed, now):
+                return None
+            return self._compiled(spark, signed, last)
+        except Exception as error:  # whatever is wrong with new rules, the stream goes on
+            if not self._failed_lately(signed, now):
+                log.warning("rules stay at %s: %s", last["version"], reason(error))
+            self._failed = (signed, now)
+            return None
+
+    def _failed_lately(self, signed: str, now: float) -> bool:
+        if self._failed is None:
+            return False
+        failed, when = self._failed
+        return failed == signed and now - when < RETRY_SECONDS
+
+    def _compiled(self, spark: SparkSession, signed: str, last: Note | None) -> Note:
+        """Compile into the slot that no micro-batch needs any more."""
+        slot = 0 if last is None else 1 - int(last["slot"])
+        path = self._path(slot)
+        clear(spark, path)
+        source = self._source
+        if source.compiled is not None:
+            compiled = load(spark, source.compiled)
+            compiled.save(path)
+        else:
+            compiled = compile_rules(
+                frame_of(spark, source),
+                source.id,
+                source.rule,
+                path,
+                tags=source.tags,
+                priority=source.priority,
+                schema=self.schema,
+                operators=self._operators,
+            )
+        self._write_rejected(compiled)
+        if compiled.rejected_count and not compiled.rules:
+            raise UnusableRules(f"all {compiled.rejected_count:,} rules were rejected")
+        if last is not None and compiled.id_type != last["id_type"]:
+            raise UnusableRules(
+                f"ids are {compiled.id_type} now and {last['id_type']} in what the stream wrote"
+            )
+        note = {
+            "stream": uuid.uuid4().hex if last is None else last["stream"],
+            "signature": signed,
+            "version": compiled.version,
+            "slot": slot,
+            "id_type": compiled.id_type,
+            "rules": compiled.rules,
+            "rejected": compiled.rejected_count,
+        }
+        self._open = (signed, compiled)
+        return note
+
+    def _write_rejected(self, compiled: CompiledRules) -> None:
+        if compiled.rejected_count:
+            log.warning("rules %s: %d were rejected", compiled.version, compiled.rejected_count)
+        sink = self._rejected
+        if sink is None:
+            return
+        if sink.path is None:
+            version = F.lit(compiled.version).alias("version")
+            write(compiled.rejected.select("*", version), replace(sink, mode="append"))
+        else:
+            path = f"{sink.path.rstrip('/')}/version={compiled.version}"
+            form = format_of(sink) or "parquet"
+            write(compiled.rejected, replace(sink, path=path, format=form, mode="overwrite"))
+
+    def _opened(self, spark: SparkSession, note: Note) -> CompiledRules:
+        if self._open is None or self._open[0] != note["signature"]:
+            self._open = (note["signature"], load(spark, self._path(note["slot"])))
+        return self._open[1]
+
+    def _path(self, slot: int) -> str:
+        return f"{self._folder}/rules/{slot}"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The state that is sent to where micro-batches run, without what belongs to a session."""
+        return {**self.__dict__, "_open": None, "_looked": None, "_failed": None}
+
+
+# Where rules are
+
+
+def source_of(spark: SparkSession, rules: str | RuleSource) -> RuleSource:
+    """The source that a text means: a table, a folder of compiled rules, or one of rules."""
+    if isinstance(rules, RuleSource):
+        if rules.path is not None and format_of(rules) is None:
+            return replace(rules, format=_format_in(spark, _paths(rules)))
+        return rules
+    if _is_table(spark, rules):
+        return RuleSource(table=rules)
+    if _files(spark, [f"{rules.rstrip('/')}/manifest"]):
+        return RuleSource(compiled=rules)
+    return RuleSource(path=rules, format=_format_in(spark, [rules]))
+
+
+def _is_table(spark: SparkSession, name: str) -> bool:
+    try:
+        return bool(spark.catalog.tableExists(name))
+    except AnalysisException:  # a path is no valid name of a table
+        return False
+
+
+def frame_of(spark: SparkSession, source: RuleSource) -> DataFrame:
+    """The rules as they are now."""
+    if source.table is not None:
+        spark.catalog.refreshTable(source.table)  # else Spark may use an old list of its files
+    frame = load_source(spark, source, False)
+    if source.select:
+        frame = frame.selectExpr(*source.select)
+    return frame if source.where is None else frame.where(source.where)
+
+
+def _format_in(spark: SparkSession, paths: Sequence[str]) -> str:
+    """The format that the endings of the files stand for."""
+    listed = _listed(spark, paths).select("path").limit(1_000).collect()
+    names = {PurePosixPath(row.path.removesuffix(".gz")).suffix for row in listed}
+    formats = {ENDINGS[name] for name in names if name in ENDINGS}
+    if len(formats) != 1:
+        raise UnusableRules(
+            f"{', '.join(paths)}: the endings of the files there do not name one format; "
+            "use RuleSource(path=…, format=…)"
+        )
+    return formats.pop()
+
+
+def _paths(source: RuleSource) -> list[str]:
+    return [source.path] if isinstance(source.path, str) else list(source.path or ())
+
+
+def _listed(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
+    """The names, times and sizes of files, whose content is not read."""
+    reader = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
+    return reader.load(list(paths)).select("path", "modificationTime", "length")
+
+
+def _files(spark: SparkSession, paths: Sequence[str]) -> bool:
+    try:
+        return _listed(spark, paths).limit(1).count() > 0
+    except Exception as error:
+        if is_missing(error):
+            return False
+        raise
+
+
+# Whether rules have changed
+
+
+def signature(spark: SparkSession, source: RuleSource, schema: Schema | None) -> str:
+    """A text that differs when the rules, or how they are read, have changed."""
+    about = {**asdict(source), "schema": schema_to_json(schema), "files": None, "rows": None}
+    if source.compiled is not None:
+        about["files"] = _hash(_listed(spark, [f"{source.compiled.rstrip('/')}/manifest"]))
+    elif source.path is not None:
+        about["files"] = _hash(_listed(spark, _paths(source)))
+    else:
+        frame = frame_of(spark, source)
+        files = frame.inputFiles() if _is_file_table(spark, source.table) else []
+        if files:
+            about["files"] = _hash(_listed(spark, files))
+        else:
+            names = [source.id, source.rule, source.tags, source.priority]
+            about["rows"] = _hash(frame.select(*(column(name) for name in names if name)))
+    return json.dumps(about, sort_keys=True, default=str)
+
+
+def _hash(frame: DataFrame) -> list[str]:
+    """The count, sum and xor of the hashes of all rows, which do not depend on their order."""
+    hashes = frame.select(F.xxhash64(*(column(name) for name in frame.columns)).alias("hash"))
+    total = F.sum(F.col("hash").cast("decimal(20, 0)"))
+    row = hashes.agg(F.count(F.lit(1)), total, F.bit_xor("hash")).collect()[0]
+    return [str(value) for value in row]
+
+
+def _is_file_table(spark: SparkSession, table: str | None) -> bool:
+    if table is None or spark.catalog.getTable(table).tableType not in ("MANAGED", "EXTERNAL"):
+        return False
+    rows = spark.sql(f"describe table extended {table}").collect()
+    provider = next((row.data_type for row in rows if row.col_name == "Provider"), "")
+    return str(provider).lower() in _FILE_TABLES

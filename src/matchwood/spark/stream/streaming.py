@@ -1,0 +1,229 @@
+"""`match_stream`: a stream of events against rules that change between micro-batches.
+
+The function given to `foreachBatch` is an object that can be pickled: with Spark Connect it runs on
+the server, in another process. All its state is in its fields, in the checkpoint and in the sinks.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.storagelevel import StorageLevel
+
+from matchwood.schema import Schema
+from matchwood.spark.compile.compiled_rules import CompiledRules, new_folder
+from matchwood.spark.endpoints import RuleSource, Sink
+from matchwood.spark.events.event_attributes import column
+from matchwood.spark.match.event_matching import MEMORY, match_events
+from matchwood.spark.match.plan import ROWS
+from matchwood.spark.session import session_of
+from matchwood.spark.storage import CORRUPT, REASON, UNREADABLE
+from matchwood.spark.stream.changing_rules import ChangingRules, source_of
+from matchwood.spark.stream.sink import BATCH, SinkFunction, StreamSink, read_matches, sink_of
+
+__all__ = ["match_stream", "read_matches"]
+
+# The trigger that ends the query when all events that are there have been matched.
+AVAILABLE_NOW = "availableNow"
+log = logging.getLogger("matchwood.spark.stream")
+
+
+def match_stream(
+    events: DataFrame,
+    rules: str | RuleSource,
+    *,
+    checkpoint: str,
+    sink: str | Sink | SinkFunction,
+    keep: Sequence[str],
+    attributes: str | None = None,
+    output: str = ROWS,
+    tags: Iterable[str] | None = None,
+    limit: int | None = None,
+    layout: str | None = None,
+    memory: int = MEMORY,
+    rejects: str | Sink | SinkFunction | None = None,
+    rejected_rules: str | Sink | None = None,
+    schema: Schema | None = None,
+    enforce: bool = False,
+    operators: str | None = None,
+    poll: float = 0.0,
+    trigger: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """Start a streaming query that matches events with rules, and return Spark's StreamingQuery.
+
+    `rules` is a folder of rules (Parquet, ORC, JSON or CSV with the columns `id` and `rule`), a
+    folder of compiled rules, or a table; a `RuleSource(…)` says more. It is checked before each
+    micro-batch, but at most every `poll` seconds, and compiled if it has changed. If new rules
+    cannot be used, a warning is logged and the stream goes on with the rules that it has.
+
+    `sink` is a folder, which has each match exactly once however often the query is killed and
+    started again with this `checkpoint`; `read_matches` reads it. Any other `Sink(…)`, or a
+    function of the rows and the number of the micro-batch, gets each match at least once, with the
+    column `batch` to recognise repetitions. `rejects` takes the events that cannot be read, with
+    the column `reason`; `rejected_rules` takes the rules that cannot, with one folder per version.
+
+    `operators` is the import path of a module whose operators rules may call; executors import it.
+    With `enforce`, events that break the `schema` go to `rejects` too. `trigger` is an interval
+    such as "10 seconds", or "availableNow" to end when all events have been matched. The other
+    arguments are those of `match_events`.
+    """
+    if not events.isStreaming:
+        raise ValueError("the events are not a stream; match_events is for tables")
+    if enforce and schema is None:
+        raise ValueError("enforce: there is no schema to hold events to")
+    _check_arguments(keep, checkpoint, sink, rejects)
+    source, folder = source_of(session_of(events), rules), f"{checkpoint.rstrip('/')}/matchwood"
+    rejected = Sink(path=rejected_rules) if isinstance(rejected_rules, str) else rejected_rules
+    work = MicroBatches(
+        tuple(keep),
+        attributes,
+        {
+            "output": output, "layout": layout, "memory": memory, "enforce": enforce,
+            "tags": None if tags is None else tuple(tags), "limit": limit,
+        },
+        ChangingRules(source, folder, schema, poll, rejected, operators),
+        sink_of(sink),
+        None if rejects is None else sink_of(rejects),
+    )  # fmt: skip
+    work.begin(events)
+    return _start(events, work, checkpoint, trigger, name)
+
+
+def _start(
+    events: DataFrame, work: MicroBatches, checkpoint: str, trigger: str | None, name: str | None
+) -> Any:
+    """Start the query that hands each micro-batch to `work`."""
+    writer = events.writeStream.foreachBatch(work).option("checkpointLocation", checkpoint)
+    if name is not None:
+        writer = writer.queryName(name)
+    if trigger == AVAILABLE_NOW:
+        writer = writer.trigger(availableNow=True)
+    elif trigger is not None:
+        writer = writer.trigger(processingTime=trigger)
+    return writer.start()
+
+
+def _check_arguments(keep: Sequence[str], checkpoint: str, *sinks: object) -> None:
+    if isinstance(keep, str):
+        raise TypeError(f"keep is a list of names, found the string {keep!r}")
+    for kept in keep:
+        if kept.lower() in (BATCH, REASON, UNREADABLE, CORRUPT):
+            raise ValueError(f"keep: {kept!r} is the name of a column that is added; rename yours")
+    paths = [sink if isinstance(sink, str) else getattr(sink, "path", None) for sink in sinks]
+    folders = [path.rstrip("/") for path in (checkpoint, *paths) if path is not None]
+    if len(set(folders)) < len(folders):
+        raise ValueError("checkpoint, sink and rejects need a folder each")
+
+
+class MicroBatches:
+    """Matches and writes each micro-batch; pickled to wherever micro-batches run."""
+
+    def __init__(
+        self,
+        keep: tuple[str, ...],
+        attributes: str | None,
+        options: dict[str, Any],
+        rules: ChangingRules,
+        matches: StreamSink,
+        rejects: StreamSink | None,
+    ) -> None:
+        self._keep = keep
+        self._attributes = attributes
+        self._options = options
+        self._rules = rules
+        self._matches = matches
+        self._rejects = rejects
+        self._compared: str | None = None  # the version whose attributes were compared with events
+
+    def begin(self, events: DataFrame) -> None:
+        """Raise an error for unusable rules, columns or sinks before the query starts."""
+        spark = session_of(events)
+        note = self._rules.begin(spark)
+        none = without_rules(spark, note["id_type"], self._rules.schema)
+        matched, corrupt = self._rows(events, none)
+        self._matches.begin(spark, note["stream"], matched.drop(REASON).schema)
+        if self._rejects is not None:
+            self._rejects.begin(spark, note["stream"], self._rejected(matched, corrupt).schema)
+
+    def __call__(self, batch: DataFrame, number: int) -> None:
+        """Match and write one micro-batch."""
+        spark = session_of(batch)
+        sinks = [sink for sink in (self._matches, self._rejects) if sink is not None]
+        if all(sink.done(spark, number) for sink in sinks):
+            log.info("batch %d: was complete already", number)
+            return
+        compiled = self._rules.for_batch(spark, number)
+        self._warn(batch, compiled)
+        matched, corrupt = self._rows(batch, compiled)
+        if self._rejects is None:
+            self._matches.write(matched, number)
+            return
+        with persisted(matched):
+            self._matches.write(matched.where(F.col(REASON).isNull()).drop(REASON), number)
+            self._rejects.write(self._rejected(matched, corrupt), number)
+
+    def _rows(
+        self, events: DataFrame, compiled: CompiledRules
+    ) -> tuple[DataFrame, DataFrame | None]:
+        """The matches and the events that cannot be read; and lines that Spark could not read."""
+        corrupt = None
+        if CORRUPT in events.columns:
+            corrupt = events.where(F.col(CORRUPT).isNotNull())
+            events = events.where(F.col(CORRUPT).isNull()).drop(CORRUPT)
+        reason = None if self._rejects is None else REASON
+        matched = match_events(
+            events,
+            compiled,
+            keep=self._keep,
+            attributes=self._attributes,
+            rejects=reason,
+            **self._options,
+        )
+        return matched, corrupt
+
+    def _rejected(self, matched: DataFrame, corrupt: DataFrame | None) -> DataFrame:
+        """The events that could not be read, with the line if it was Spark that could not."""
+        kept = [column(name) for name in self._keep]
+        line = F.lit(None).cast("string").alias(UNREADABLE)
+        rejected = matched.where(F.col(REASON).isNotNull()).select(*kept, REASON, line)
+        if corrupt is None:
+            return rejected
+        why = F.lit("the line cannot be read").alias(REASON)
+        return rejected.unionByName(corrupt.select(*kept, why, F.col(CORRUPT).alias(UNREADABLE)))
+
+    def _warn(self, batch: DataFrame, compiled: CompiledRules) -> None:
+        """Log which attributes of new rules the events lack."""
+        if self._compared != compiled.version:
+            self._compared = compiled.version
+            for problem in compiled.check(batch, self._attributes):
+                log.warning("rules %s: %s", compiled.version, problem)
+
+
+def without_rules(spark: SparkSession, id_type: str, schema: Schema | None) -> CompiledRules:
+    """An empty set of rules, which is enough to learn the columns of matches."""
+    return CompiledRules(
+        version="",
+        id_type=id_type,
+        segments=(),
+        attributes={},
+        rejected=spark.range(0),
+        rejected_count=0,
+        schema=schema,
+        folder=new_folder(),
+    )
+
+
+@contextmanager
+def persisted(frame: DataFrame) -> Iterator[None]:
+    """Keep a frame while two sinks read it, so that it is computed once."""
+    frame.persist(StorageLevel.MEMORY_AND_DISK)
+    try:
+        yield
+    finally:
+        frame.unpersist()

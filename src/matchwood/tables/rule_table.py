@@ -1,0 +1,94 @@
+"""Tables of rules: each row has an `id` and a `rule`, and may have `tags` and a `priority`.
+
+The rule is text, or in JSONL also its JSON form. Tags are a list, or one string separated by `;`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from matchwood.tables.formats import BadRow, csv_rows, format_of, json_lines, parquet_rows
+
+RuleId = str | int
+
+# Columns that a table must have.
+REQUIRED = ("id", "rule")
+
+# Columns that a table may have.
+OPTIONAL = ("tags", "priority")
+
+
+class RuleRow(NamedTuple):
+    """A rule of a table and its line; in Parquet, `line` is the number of the row."""
+
+    file: str
+    line: int
+    id: RuleId
+    rule: object
+    tags: tuple[str, ...] = ()
+    priority: float = 0.0
+
+
+def read_rules(path: str | Path) -> Iterator[RuleRow | BadRow]:
+    """The rules of a file, in order.
+
+    >>> from pathlib import Path
+    >>> _ = Path("rules.csv").write_text("id,rule\\nadults,age >= 18\\n")
+    >>> list(read_rules("rules.csv"))
+    [RuleRow(file='rules.csv', line=2, id='adults', rule='age >= 18', tags=(), priority=0.0)]
+    """
+    file = str(path)
+    kind = format_of(path)
+    if kind == "jsonl":
+        for line in json_lines(path):
+            yield line if isinstance(line, BadRow) else _row(file, *line)
+    elif kind == "csv":
+        for row in csv_rows(path, REQUIRED, OPTIONAL):
+            yield row if isinstance(row, BadRow) else _row(file, *row)
+    else:
+        for number, fields in enumerate(parquet_rows(path, REQUIRED, OPTIONAL), 1):
+            yield _row(file, number, fields)
+
+
+def _row(file: str, line: int, fields: object) -> RuleRow | BadRow:
+    if not isinstance(fields, dict):
+        return BadRow(file, line, f'expected {{"id": …, "rule": …}}, found {type(fields).__name__}')
+    identity = fields.get("id")
+    if identity is None or identity == "":
+        return BadRow(file, line, "no id: expected a string or an integer as 'id'")
+    if isinstance(identity, bool) or not isinstance(identity, str | int):
+        kind = type(identity).__name__
+        return BadRow(file, line, f"the id is a string or an integer, found {kind}")
+    rule = fields.get("rule")
+    if rule is None or rule == "":
+        return BadRow(file, line, f"rule {identity!r}: no rule: expected its text as 'rule'")
+    if fields.get("tags") is None and fields.get("priority") is None:
+        return RuleRow(file, line, identity, rule)
+    try:
+        tags, priority = _tags(fields.get("tags")), _priority(fields.get("priority"))
+    except ValueError as error:
+        return BadRow(file, line, f"rule {identity!r}: {error}")
+    return RuleRow(file, line, identity, rule, tags, priority)
+
+
+def _tags(tags: Any) -> tuple[str, ...]:
+    if tags is None:
+        return ()
+    if isinstance(tags, str):
+        tags = [tag.strip() for tag in tags.split(";")]
+    if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
+        raise ValueError(f"tags are a list of strings, found {tags!r}")
+    return tuple(tag for tag in tags if tag)
+
+
+def _priority(priority: Any) -> float:
+    if priority is None or priority == "":
+        return 0.0
+    try:
+        if isinstance(priority, bool) or float(priority) != float(priority):
+            raise ValueError
+        return float(priority)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"a priority is a number, found {priority!r}") from None

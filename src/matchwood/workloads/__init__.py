@@ -1,1 +1,0 @@
-"""Workloads: seeded generators of rules and of the events to match them against."""

@@ -1,0 +1,93 @@
+"""Every benchmark runs at small scale, and `make bench` runs every benchmark."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import matchwood.lab.bench
+from plain_environment import without_connect
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+PROGRAMS = sorted(
+    path.stem
+    for path in Path(matchwood.lab.bench.__file__).parent.glob("*.py")
+    if '__name__ == "__main__"' in path.read_text(encoding="utf-8")
+)
+# One figure of each that must be there, and in which results.
+EXPECTED = {
+    "boxes": ("match_ms", {"dexin, matchwood", "dexin, dexin", "sparse, tama", "dense, h-tree"}),
+    "engine": ("scan_over_kernel_p50", {"uniform", "zipf"}),
+    "few": ("event_p50_us", {"match", "match in between", "rule-engine"}),
+    "files": ("load_ms", {"checked", "trusted"}),
+    "matcher_soak": ("rss_mib", {"start", "1/4", "4/4", "trimmed"}),
+    "parser": ("cold_rules_per_second", {"ABE-Gen", "without sharing"}),
+    "ranges": ("match_batch_ms", {"sparse", "dense"}),
+    "scaling": ("over_smallest", {"333", "1,000", "3,333", "10,000"}),
+    "service": (
+        "answer_p99_ms",
+        {"batches of 100", "one by one", "beside a crowd"},
+    ),
+    "soak": ("delivery_p99_ms", {"soak"}),
+    "spark": (
+        "events_per_second",
+        {"audiences", "ABE-Gen", "sharded, local[1]", "few rules", "boolean columns", "cross join"},
+    ),
+    "spark_large": ("peak_gib_all", {"generate", "compile", "match"}),
+    "strings": ("candidates_per_event", {"match_batch"}),
+    "updates": ("max_ms", {"match alone", "any update", "match meanwhile", "bulk update"}),
+}
+
+
+# These take a minute or so even at small scale.
+LONG = {
+    "boxes": [pytest.mark.long],
+    "service": [pytest.mark.long],
+    "spark": [pytest.mark.long, pytest.mark.spark],
+    "spark_large": [pytest.mark.long, pytest.mark.spark],
+}
+
+
+def test_make_bench_runs_every_program() -> None:
+    listed = re.search(r"^BENCHES := .*matchwood\.lab\.bench\.,(.*)\)$", makefile(), re.MULTILINE)
+    assert listed is not None
+    assert sorted(listed[1].split()) == PROGRAMS
+
+
+def makefile() -> str:
+    return (REPOSITORY / "Makefile").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_every_program_is_documented(program: str) -> None:
+    page = (REPOSITORY / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    assert f"python -m matchwood.lab.bench.{program}" in page
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "program",
+    [pytest.param(program, marks=LONG.get(program, ())) for program in PROGRAMS],
+)
+def test_program(program: str) -> None:
+    if program == "few":
+        pytest.importorskip("rule_engine")
+    command = [sys.executable, "-m", f"matchwood.lab.bench.{program}", "--scale", "small"]
+    done = subprocess.run(
+        command, capture_output=True, encoding="utf-8", timeout=300, env=without_connect()
+    )
+    assert done.returncode == 0, done.stderr
+    *table, line = done.stdout.splitlines()
+    printed = json.loads(line)
+    assert printed["benchmark"] == program
+    assert {"processor", "cores", "python", "numba", "numpy"} <= printed.keys()
+    figure, results = EXPECTED[program]
+    assert results <= printed["results"].keys()
+    for result in results:
+        assert printed["results"][result][figure] > 0
+        assert any(result in row for row in table)
+    numbers = [n for figures in printed["results"].values() for n in figures.values()]
+    assert all(isinstance(number, int | float) and number >= 0 for number in numbers)

@@ -1,0 +1,91 @@
+"""The report has answers that are right for known figures, and every experiment."""
+
+import pytest
+
+from matchwood.lab.experiments import experiments
+from matchwood.lab.experiments.report.comparisons import answers
+from matchwood.lab.experiments.report.page import _behind, page, verdicts
+from matchwood.lab.experiments.running.points import plan
+from matchwood.lab.experiments.running.result_file import Results
+
+KNOWN = experiments()
+# What a contestant needs, in all measures and at all points.
+COSTS = {"engine": 1.0, "engine-batch": 0.25, "a-tree": 2.0, "bop": 8.0}
+
+
+@pytest.fixture
+def results(tmp_path):
+    made = Results(tmp_path / "results.jsonl")
+    for step in plan([KNOWN["atree-fig12e"], KNOWN["atree-fig10"], KNOWN["atree-fig12b"]], "small"):
+        cost = COSTS.get(step.point.algorithm, 16.0)
+        cost *= 4 if step.point.switches.get("zero_suppression") is False else 1
+        if step.point.algorithm == "bdd" and step.point.settings.get("depth", 3) > 3:
+            made.add(step.point, {"status": "over budget", "reason": "too large"})
+            continue
+        figures = {"match_ms": cost, "construct_s": cost, "bytes": int(1000 * cost), "nodes": 1.0}
+        made.add(step.point, {"status": "measured", **figures})
+    return made
+
+
+def test_answers_are_ratios(results):
+    found = answers(KNOWN, "small", results)
+    atree = {(c.other, c.measure): c for c in found.atree}
+    assert atree["BoP", "match_ms"].ratio == pytest.approx(4)
+    assert atree["BoP", "match_ms"].won == atree["BoP", "match_ms"].points == 9
+    assert "Dewey ID" not in {c.other for c in found.atree}
+    engine = {(c.one, c.other, c.measure): c.ratio for c in found.engine}
+    assert engine["matchwood", "A-Tree", "bytes"] == pytest.approx(2)
+    assert engine["matchwood, batch", "A-Tree", "match_ms"] == pytest.approx(8)
+    assert ("matchwood, batch", "A-Tree", "bytes") not in engine
+    both = found.elements["both of them"]
+    assert set(both) == {"abe-gen", "abe-gen, conjunctions", "ads"}
+    assert both["ads"]["match_ms"].ratio == pytest.approx(4)
+    assert found.out == {"bdd": 3}
+    assert found.best == {"match_ms": (9, 9), "bytes": (9, 9), "construct_s": (9, 9)}
+    assert found.ahead == []
+
+
+def test_where_others_are_ahead_is_named(results):
+    (step,) = [
+        step
+        for step in plan([KNOWN["atree-fig12e"]], "small")
+        if step.point.algorithm == "bop" and step.point.settings["attributes"] == 100
+    ]
+    results.add(step.point, {"status": "measured", "match_ms": 0.5, "bytes": 950})
+    (case,) = answers(KNOWN, "small", results).ahead
+    assert (case.where, case.algorithm, case.measure, case.ratio) == (
+        "abe-gen (rules 10000, attributes 100)",
+        "BoP",
+        "match_ms",
+        pytest.approx(2),
+    )
+    told = " ".join(_behind(answers(KNOWN, "small", results)))
+    assert "1 cases on 1 workloads" in told
+    assert "abe-gen (rules 10000, attributes 100)" in told
+
+
+def test_claims_are_held_to_the_figures(results):
+    said = {
+        claim: outcome for _, claim, outcome, _ in verdicts(KNOWN["atree-fig12e"], "small", results)
+    }
+    assert said["falls with the value: A-Tree, BDD, Translation, BoP, Interval ID"] == "differs"
+    (memory,) = [
+        outcome
+        for _, claim, outcome, _ in verdicts(KNOWN["atree-fig11b"], "small", results)
+        if claim == "BDD runs out of memory at 4"
+    ]
+    assert memory == "agrees"
+
+
+def test_the_page_shows_all(results):
+    some = {name: KNOWN[name] for name in ("atree-fig12e", "atree-fig11b", "fontoura-table2")}
+    written = page(some, "small", results)
+    for experiment in some.values():
+        assert f"<code>{experiment.name}</code>" in written
+    assert written.count("<svg") == 2
+    assert "4.00× (9 of 9 points, from 4.00× to 4.00×)" in written
+    assert "BDD runs out of memory at 4" in written
+    assert 'class="differs">differs' in written
+    assert "http://www.w3.org" in written  # the names of SVG, and nothing to be fetched
+    assert "src=" not in written
+    assert "not run yet" in written

@@ -1,0 +1,90 @@
+"""A run measures what is missing, skips what is bound to fail, and finds wrong answers."""
+
+import json
+
+import pytest
+
+from matchwood.lab.experiments import experiments
+from matchwood.lab.experiments.running import experiment_runner
+from matchwood.lab.experiments.running.experiment_runner import run
+from matchwood.lab.experiments.running.points import BUDGETS, plan
+from matchwood.lab.experiments.running.result_file import Results
+
+KNOWN = experiments()
+DEPTHS = KNOWN["fontoura-table2"]
+MEASURED = {"status": "measured", "match_ms": 1.23456789, "bytes": 10, "build_s": 1.0}
+
+
+class Pretended:
+    """Measures nothing; some algorithms are over their budget, or wrong."""
+
+    asked: list
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        pass
+
+    def measure(self, point, budget):
+        self.asked.append(point)
+        if point.algorithm == "dnf" and point.settings["depth"] == 2:
+            return {"status": "over budget", "reason": "too many"}
+        wrong = point.algorithm == "scan" and point.settings["depth"] == 1
+        return {**MEASURED, "answers": "other" if wrong else "same", "versions": {}}
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    monkeypatch.setattr(experiment_runner, "Worker", Pretended)
+    Pretended.asked = []
+    return Pretended.asked
+
+
+def nothing(*_):
+    pass
+
+
+def test_a_run_goes_on_where_it_was(asked, tmp_path):
+    path = tmp_path / "deep" / "results.jsonl"
+    counted = run([DEPTHS], "small", Results(path), BUDGETS["small"], nothing)
+    assert counted == {"measured": 24, "over budget": 3, "wrong": 1}
+    assert len(asked) == 26  # two points of dnf are deeper than one that was over its budget
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join(lines[:20]) + "\n" + lines[20][:50])
+    counted = run([DEPTHS], "small", Results(path), BUDGETS["small"], nothing)
+    assert counted["there already"] == 20
+    assert sum(counted.values()) == 28
+    assert Results(path).records.keys() == {s.point.key for s in plan([DEPTHS], "small")}
+
+
+def test_records_say_where_and_how(asked, tmp_path):
+    results = Results(tmp_path / "results.jsonl")
+    told = []
+    run([DEPTHS], "small", results, BUDGETS["small"], lambda *given: told.append(given))
+    record = json.loads(results.path.read_text().splitlines()[0])
+    assert record["point"]["algorithm"] == "engine"
+    assert record["match_ms"] == 1.235
+    assert record["seed"] == 1
+    assert {"processor", "cores", "python", "numba", "numpy"} <= record["machine"].keys()
+    assert told[0][:2] == (1, 28)
+    assert told[1][3] == results.get(told[0][2])
+    bound = [r["reason"] for r in results.records.values() if "with less" in r.get("reason", "")]
+    assert bound == ["as dnf on fontoura (rules 5000), with less"] * 2
+
+
+def test_algorithms_that_are_not_there_are_left_out(asked, tmp_path, monkeypatch):
+    monkeypatch.setattr(experiment_runner, "ALGORITHMS", {"scan": None})
+    counted = run([DEPTHS], "small", Results(tmp_path / "r.jsonl"), BUDGETS["small"], nothing)
+    assert counted["missing"] == 16
+    assert {point.algorithm for point in asked} == {"engine", "engine-batch", "scan"}
+
+
+def test_lines_are_in_the_unit_of_the_measure(asked, tmp_path):
+    results = Results(tmp_path / "results.jsonl")
+    run([DEPTHS], "small", results, BUDGETS["small"], nothing)
+    (measure,) = DEPTHS.measures
+    lines = results.lines(DEPTHS, "small", measure)
+    assert lines["Dewey ID"] == pytest.approx(dict.fromkeys((1, 2, 3, 4), 1e-5))
+    assert list(lines["Scan"]) == [2, 3, 4]  # at depth 1 it was wrong
+    assert results.over(DEPTHS, "small") == {"DNF expansion": [2, 3, 4]}

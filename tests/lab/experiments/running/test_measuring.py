@@ -1,0 +1,61 @@
+"""A point has all figures, and answers that are those of the definition."""
+
+import pytest
+
+from matchwood.lab.experiments.running.answer_check import CHECKED, digest
+from matchwood.lab.experiments.running.contestants import CONTESTANTS, PaperContestant
+from matchwood.lab.experiments.running.measuring import Bench, made
+from matchwood.lab.experiments.running.points import Budget, Point
+from matchwood.lab.workloads.catalogue import workload
+from matchwood.language import evaluate, parse
+
+BUDGET = Budget(seconds=10, gib=1, events=40, matching_seconds=0.05)
+SETTINGS = {"rules": 200, "seed": 1, "depth": 2}
+
+
+@pytest.fixture(scope="module")
+def bench():
+    return Bench()
+
+
+@pytest.mark.parametrize("algorithm", ["engine", "engine-batch", "scan", "interval"])
+def test_figures_of_a_point(bench, algorithm):
+    figures = bench.measure(Point("fontoura", SETTINGS, algorithm, {}), BUDGET)
+    rules, events = made("fontoura", SETTINGS, 40)
+    true = {
+        number: [i for i, text in rules.items() if evaluate(parse(text), event)]
+        for number, event in enumerate(events[:CHECKED])
+    }
+    assert figures["answers"] == digest(list(true.values()))
+    assert figures["bytes"] == 200 * figures["bytes_per_rule"] > 0
+    assert 0 < figures["match_ms"] < 1000
+    assert 0 < figures["construct_s"] < figures["build_s"]
+    assert figures["matches"] == pytest.approx(200 * figures["selectivity"])
+    assert (figures["candidates"] == 200) if algorithm == "scan" else True
+    steps = {"index_ms", "sort_ms", "evaluate_ms"}
+    assert steps <= figures.keys() if algorithm == "interval" else not steps & figures.keys()
+
+
+@pytest.mark.parametrize("algorithm", ["engine", "quarantining"])
+def test_rules_are_added_in_the_end(bench, algorithm, monkeypatch):
+    settings = {"rules": 60, "seed": 1, "equality": 0.5, "added": 7}
+    added = {}
+    kind = CONTESTANTS.get(algorithm, PaperContestant)
+    add = kind.add
+
+    def noted(self, rule_id, rule):
+        added[rule_id] = rule
+        add(self, rule_id, rule)
+
+    monkeypatch.setattr(kind, "add", noted)
+    figures = bench.measure(Point("le-subscribe", settings, algorithm, {}), BUDGET)
+    assert figures["insert_ms"] > 0
+    assert added == dict(enumerate(workload("le-subscribe", rules=67).texts(60), 60))
+
+
+def test_rules_in_another_order_are_the_same_rules():
+    first, events = made("ads", {"rules": 50, "order": 0}, 3)
+    other, same = made("ads", {"rules": 50, "order": 2}, 3)
+    assert events == same
+    assert first == other
+    assert list(first) != list(other)

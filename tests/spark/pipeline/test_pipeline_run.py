@@ -1,0 +1,360 @@
+"""A pipeline from its file to its tables: the right matches and figures, and no silent loss."""
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pyspark
+import pytest
+
+from matchwood.language import evaluate, parse
+from plain_environment import without_connect
+
+pytest.importorskip("pyspark")
+
+from matchwood.spark import job as job_folder
+from matchwood.spark.pipeline.pipeline_file import PipelineError
+from matchwood.spark.pipeline.pipeline_run import RunError, run
+from matchwood.spark.stream.streaming import read_matches
+
+pytestmark = pytest.mark.spark
+
+RULES = {
+    "adults": "age >= 18",
+    "vip": "tier = 'gold' and not blocked",
+    "teens": "age between 13 and 19",
+    "unknown": "age is null",
+    "never": "age > 1000",
+    "fans": "contains(likes, 'jazz')",
+}
+BAD_RULES = {"broken": "age >=", "odd": "upper(tier) = 'A'"}
+EVENTS = [
+    {
+        "key": n,
+        "age": None if n % 7 == 0 else n % 50,
+        "tier": ("gold", "tin", None)[n % 3],
+        "blocked": n % 4 == 0,
+        "likes": [["jazz", "wine"], [], ["opera"]][n % 3],
+    }
+    for n in range(200)
+]
+SCHEMA = "key int, age int, tier string, blocked boolean, likes array<string>"
+EXPECTED = {
+    (event["key"], rule_id)
+    for rule_id, rule in RULES.items()
+    for event in EVENTS
+    if evaluate(parse(rule), {k: v for k, v in event.items() if v is not None}) is True
+}
+
+
+@pytest.fixture(scope="module")
+def data(spark, tmp_path_factory):
+    """Rules, some of them bad, and events, in Parquet."""
+    folder = tmp_path_factory.mktemp("data")
+    rules = spark.createDataFrame(list((RULES | BAD_RULES).items()), "id string, rule string")
+    rules.coalesce(1).write.parquet(f"{folder}/rules")
+    rows = [tuple(event.values()) for event in EVENTS]
+    spark.createDataFrame(rows, SCHEMA).repartition(2).write.parquet(f"{folder}/events")
+    return folder
+
+
+@pytest.fixture
+def form(data, tmp_path):
+    """A pipeline over them, which tests change."""
+    return {
+        "rules": {"format": "parquet", "path": f"{data}/rules"},
+        "events": {"format": "parquet", "path": f"{data}/events", "keep": ["key"]},
+        "matches": {"format": "parquet", "path": f"{tmp_path}/matches"},
+        "rejects": {"format": "json", "path": f"{tmp_path}/rejects"},
+        "rejected_rules": {"format": "parquet", "path": f"{tmp_path}/bad"},
+        "job": {"name": "tests"},
+    }
+
+
+def pairs(spark, path):
+    return [(row.key, row.rule_id) for row in spark.read.parquet(str(path)).collect()]
+
+
+def test_matches_and_figures(spark, form, tmp_path):
+    told = []
+    summary = run(form, spark, progress=lambda stage, done: told.append((stage, done)))
+    found = pairs(spark, tmp_path / "matches")
+    assert set(found) == EXPECTED
+    assert len(found) == len(EXPECTED)
+    assert (summary.rules, summary.rules_rejected) == (len(RULES), len(BAD_RULES))
+    counts = summary.counts
+    assert (counts.events, counts.events_rejected, counts.matches) == (200, 0, len(EXPECTED))
+    per_event = Counter(key for key, _ in EXPECTED)
+    assert counts.events_matched == len(per_event)
+    assert {(bar.low, bar.high): bar.count for bar in counts.matches_per_event} == {
+        (0, 0): 200 - len(per_event),
+        (1, 1): sum(n == 1 for n in per_event.values()),
+        (2, 3): sum(2 <= n <= 3 for n in per_event.values()),
+        (4, 7): sum(n >= 4 for n in per_event.values()),
+    }
+    per_rule = Counter(rule for _, rule in EXPECTED)
+    assert dict(counts.top_rules) == dict(per_rule)
+    assert counts.top_rules[0] == per_rule.most_common(1)[0]
+    assert sum(bar.count for bar in counts.matches_per_rule) == len(RULES)
+    assert counts.matches_per_rule[0].count == 1  # never
+    bad = spark.read.parquet(str(tmp_path / "bad")).collect()
+    assert {row.id for row in bad} == set(BAD_RULES)
+    assert spark.read.schema("key int, reason string").json(str(tmp_path / "rejects")).count() == 0
+    assert [stage for stage, done in told if done is None] == list(summary.stages)
+    report = tmp_path / "matches-report"
+    written = json.loads((report / "summary.json").read_text())
+    assert written["matches"] == len(EXPECTED)
+    assert written["top_rules"][0]["rule_id"] == counts.top_rules[0][0]
+    assert (report / "page.html").read_text().count("<svg") == 3
+    # Another run appends its rows, and counts only those.
+    form["matches"]["mode"] = "append"
+    del form["rejects"], form["rejected_rules"]
+    assert run(form, spark).counts == counts
+    assert Counter(pairs(spark, tmp_path / "matches")) == dict.fromkeys(EXPECTED, 2)
+
+
+def test_arrays_partitions_and_choices(spark, form, tmp_path):
+    form["events"] |= {"keep": ["key", "day"], "select": ["*", "cast(key % 2 as int) as day"]}
+    form["events"]["where"] = "key < 100"
+    form["matches"] |= {"output": "array", "partition_by": ["day"]}
+    form["job"] |= {"layout": "sharded", "limit": 1, "profile": True}
+    summary = run(form, spark)
+    assert (tmp_path / "matches" / "day=0").is_dir()
+    rows = spark.read.parquet(str(tmp_path / "matches")).collect()
+    assert len(rows) == summary.counts.events == 100
+    assert all(row.day == row.key % 2 for row in rows)
+    found = {(row.key, rule) for row in rows for rule in row.rule_ids}
+    assert found < EXPECTED
+    assert max(len(row.rule_ids) for row in rows) == 1
+
+
+def test_lines_that_cannot_be_read_are_rejected(spark, form, tmp_path):
+    lines = [json.dumps(event) for event in EVENTS]
+    lines[3:3] = ['{"key": 1000, "age": 20', '{"key": 1001, "age": "twenty"}']
+    (tmp_path / "events.jsonl").write_text("\n".join(lines) + "\n")
+    form["events"] = {"path": f"{tmp_path}/events.jsonl", "schema": SCHEMA, "keep": ["key"]}
+    summary = run(form, spark)
+    assert (summary.counts.events, summary.counts.events_rejected) == (202, 2)
+    assert set(pairs(spark, tmp_path / "matches")) == EXPECTED
+    rejects = spark.read.json(str(tmp_path / "rejects")).collect()
+    assert {row.unreadable for row in rejects} == set(lines[3:5])
+    assert {row.reason for row in rejects} == {"the line cannot be read"}
+
+
+def test_events_in_one_column(spark, form, tmp_path):
+    texts = [json.dumps({k: v for k, v in event.items() if v is not None}) for event in EVENTS]
+    rows = [(n, text.encode()) for n, text in enumerate(texts)]
+    rows += [(500, b"{"), (501, b"[1]")]
+    spark.createDataFrame(rows, "key int, value binary").createOrReplaceTempView("held_events")
+    form["events"] = {"table": "held_events", "keep": ["key"], "attributes": "value"}
+    summary = run(form, spark)
+    assert (summary.counts.events, summary.counts.events_rejected) == (202, 2)
+    assert set(pairs(spark, tmp_path / "matches")) == EXPECTED
+    rejects = spark.read.json(str(tmp_path / "rejects")).collect()
+    assert {row.key for row in rejects} == {500, 501}
+    assert all(row.reason for row in rejects)
+
+
+def test_tables_and_queries(spark, form, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    spark.sql("create database if not exists ads")
+    try:
+        form["events"]["query"] = f"select * from parquet.`{form['events'].pop('path')}`"
+        form["matches"] = {"table": "ads.matches", "format": "parquet"}
+        run(form, spark)
+        rows = spark.table("ads.matches").collect()
+        assert {(row.key, row.rule_id) for row in rows} == EXPECTED
+        assert (tmp_path / "tests-report" / "summary.json").exists()
+        with pytest.raises(PipelineError, match=r"matches\.table: .*ads\.matches exists already"):
+            run(form, spark)
+    finally:
+        spark.sql("drop database ads cascade")
+
+
+@pytest.mark.parametrize("spark", ["classic"], indirect=True)
+def test_rules_from_a_database(spark, form, data, tmp_path):
+    options = {"url": f"jdbc:derby:{tmp_path}/db;create=true", "dbtable": "rules"}
+    spark.read.parquet(f"{data}/rules").write.format("jdbc").options(**options).save()
+    form["rules"] = {"format": "jdbc", "options": options, "id": "id", "rule": "rule"}
+    assert run(form, spark).counts.matches == len(EXPECTED)
+
+
+def test_rules_that_are_compiled_already(spark, form, tmp_path):
+    form["rules"]["save"] = f"{tmp_path}/compiled"
+    first = run(form, spark)
+    form["rules"] = {"compiled": f"{tmp_path}/compiled"}
+    for name in ("matches", "rejects", "rejected_rules"):
+        form[name]["mode"] = "overwrite"
+    again = run(form, spark)
+    assert (again.rules_version, again.counts) == (first.rules_version, first.counts)
+    form["rules"] = {"compiled": f"{tmp_path}/none"}
+    with pytest.raises(PipelineError, match=r"rules\.compiled: .*there are no compiled rules"):
+        run(form, spark)
+
+
+def test_attributes_that_no_column_has_are_told(spark, form, data):
+    spark.read.parquet(f"{data}/events").drop("tier").createOrReplaceTempView("untiered")
+    form["events"] = {"table": "untiered", "keep": ["key"]}
+    assert any("'tier'" in warning for warning in run(form, spark).warnings)
+
+
+FILE = """\
+[rules]
+table = "{table}"
+id = "{id}"
+[events]
+format = "{format}"
+path = "{path}"
+keep = ["{keep}"]
+[matches]
+format = "{sink}"
+path = "{out}"
+partition_by = ["{partition}"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"table": "no.such"}, r":2: \[rules\]: .*no`?\.`?such.* cannot be found"),
+        ({"id": "idd"}, r":3: id: \[rules\] has no column 'idd', did you mean 'id'\?"),
+        ({"format": "nope"}, r":6: \[events\]: .*data source"),
+        ({"path": "/no/such/path"}, r":6: \[events\]: Path does not exist: file:/no/such/path"),
+        ({"keep": "kei"}, r":7: keep: \[events\] has no column 'kei', did you mean 'key'\?"),
+        ({"sink": "nope"}, r":9: \[matches\]: Spark does not know the format 'nope'"),
+        ({"out": "{data}/events"}, r":10: \[matches\]: .*events exists already; mode = "),
+        ({"partition": "day"}, r":11: partition_by: \[matches\] has no column 'day'; there are "),
+    ],
+)
+def test_what_is_missing_is_said_with_its_line(spark, data, tmp_path, change, message):
+    spark.read.parquet(f"{data}/rules").createOrReplaceTempView("rules_here")
+    given = {
+        **{"table": "rules_here", "id": "id", "format": "parquet", "path": "{data}/events"},
+        **{"keep": "key", "sink": "parquet", "out": "{tmp}/out", "partition": "key"},
+    } | change
+    given = {key: value.format(data=data, tmp=tmp_path) for key, value in given.items()}
+    file = tmp_path / "pipeline.toml"
+    file.write_text(FILE.format(**given))
+    with pytest.raises(PipelineError, match=r"pipeline\.toml" + message):
+        run(file, spark)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_name_that_is_added_cannot_be_kept(spark, form):
+    form["events"] |= {"select": ["key as rule_id"], "keep": ["rule_id"]}
+    with pytest.raises(PipelineError, match="'rule_id' is the name of a column that is added"):
+        run(form, spark)
+
+
+def test_a_stage_that_fails_is_named(spark, form):
+    form["events"]["select"] = ["key", "assert_true(key < 100) is null as age"]
+    with pytest.raises(RunError, match=r"the stage 'match' failed: .*100.* is not true") as error:
+        run(form, spark)
+    assert error.value.stage == "match"
+
+
+def stream_form(form, tmp_path):
+    form["events"] |= {"schema": SCHEMA, "options": {"maxFilesPerTrigger": 1}}
+    form["job"] |= {"mode": "stream", "checkpoint": f"{tmp_path}/state", "trigger": "availableNow"}
+    return form
+
+
+@pytest.mark.parametrize("output", ["rows", pytest.param("array", marks=pytest.mark.long)])
+def test_a_stream(spark, form, tmp_path, data, output):
+    form = stream_form(form, tmp_path)
+    form["matches"]["output"] = output
+    if output == "array":
+        del form["rejects"]
+    first = run(form, spark)
+    counts = first.counts
+    assert (first.rules, first.rules_rejected) == (len(RULES), len(BAD_RULES))
+    assert (counts.events, counts.matches) == (200, len(EXPECTED))
+    assert dict(counts.top_rules) == Counter(rule for _, rule in EXPECTED)
+    found = read_matches(spark, f"{tmp_path}/matches")
+    if output == "array":
+        found = found.selectExpr("key", "explode(rule_ids) as rule_id")
+        assert sum(bar.count for bar in counts.matches_per_event) == 200
+    assert sorted((row.key, row.rule_id) for row in found.collect()) == sorted(EXPECTED)
+    again = run(form, spark)  # no new events
+    assert (again.rules, again.counts.events, again.counts.matches) == (len(RULES), 0, 0)
+    assert (tmp_path / "matches-report" / "page.html").exists()
+
+
+KNOWN = """
+[attributes]
+age = { maximum = 40 }
+tier = "string"
+blocked = "boolean"
+likes = "list of string"
+[types.visits]
+age = "optional"
+tier = "optional"
+blocked = "mandatory"
+likes = "optional"
+"""
+
+
+@pytest.mark.parametrize("mode", ["batch", "stream"])
+def test_events_are_held_to_the_schema(spark, form, tmp_path, mode):
+    (tmp_path / "known.toml").write_text(KNOWN)
+    form["job"] |= {"enforce": True}
+    form["events"]["select"] = ["*", "'visits' as event_type"]
+    if mode == "stream":
+        form = stream_form(form, tmp_path)
+    with pytest.raises(PipelineError, match=r"job\.enforce: enforce: there is no schema"):
+        run(form, spark)
+    form["job"]["schema"] = f"{tmp_path}/known.toml"
+    counts = run(form, spark).counts
+    old = {event["key"] for event in EVENTS if (event["age"] or 0) > 40}
+    assert counts.events_rejected == len(old) > 0
+    assert counts.matches == sum(key not in old for key, _ in EXPECTED)
+    rejects = spark.read.schema("key int, reason string").json(f"{tmp_path}/rejects")
+    assert {row.key for row in rejects.collect()} == old
+    assert all("age" in row.reason for row in rejects.collect())
+
+
+def test_what_a_stream_cannot_do_is_refused(spark, form, tmp_path):
+    form = stream_form(form, tmp_path)
+    form["rules"]["where"] = "id in ('broken', 'odd')"
+    with pytest.raises(PipelineError, match=r"rules: \[rules\]: all 2 rules were rejected"):
+        run(form, spark)
+    form["events"] = {"query": "select 1 as key", "keep": ["key"]}
+    with pytest.raises(PipelineError, match=r"job: \[events\] is a table: expected a stream"):
+        run(form, spark)
+    form["job"]["profile"] = True
+    with pytest.raises(PipelineError, match=r"job\.profile: 'profile' is for mode = 'batch'"):
+        run(form, spark)
+
+
+@pytest.mark.slow
+def test_spark_submit(tmp_path):
+    rules = [{"id": rule_id, "rule": rule} for rule_id, rule in (RULES | BAD_RULES).items()]
+    for name, rows in (("rules", rules), ("events", EVENTS)):
+        pq.write_table(pa.Table.from_pylist(rows), tmp_path / f"{name}.parquet")
+    file = tmp_path / "pipeline.toml"
+    file.write_text(
+        FILE.replace("table =", "format = 'parquet'\npath =")
+        .replace('partition_by = ["{partition}"]', "")
+        .format(
+            **{"table": tmp_path / "rules.parquet", "id": "id", "format": "parquet"},
+            **{"path": tmp_path / "events.parquet", "keep": "key"},
+            **{"sink": "parquet", "out": tmp_path / "out"},
+        )
+    )
+    submit = Path(sys.executable).with_name("spark-submit")
+    script = Path(job_folder.__file__).with_name("__main__.py")
+    done = subprocess.run(
+        [submit, "--master", "local[1]", "--conf", "spark.ui.enabled=false", script, file],
+        capture_output=True,
+        encoding="utf-8",
+        timeout=200,
+        # PySpark's script that looks for this does not quote paths, which may have a space.
+        env=without_connect() | {"SPARK_HOME": str(Path(pyspark.__file__).parent)},
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert f"matches  {len(EXPECTED):,} of 5 rules" in done.stdout
+    assert "match: 200 events" in done.stdout + done.stderr

@@ -1,0 +1,77 @@
+"""The fixture `spark`: tests run on a classic session and on one of Spark Connect.
+
+A process has one kind at a time. A test that is only for one of them says so:
+`@pytest.mark.parametrize("spark", ["classic"], indirect=True)`.
+"""
+
+import contextlib
+import os
+import warnings
+from pathlib import Path
+
+import pytest
+
+# Small queries are dominated by what Spark does around them: generating code, planning stages
+# again and measuring them takes longer than a few rows do.
+SETTINGS = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.shuffle.compress": "false",
+    "spark.shuffle.spill.compress": "false",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.default.parallelism": "2",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.memory": "2g",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "true",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+}
+
+
+def session(kind, warehouse):
+    """A session of one kind; the test is skipped if there cannot be one."""
+    pyspark = pytest.importorskip("pyspark")
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.appName("matchwood tests")
+    if kind == "connect":
+        if int(pyspark.__version__.split(".")[0]) < 4:
+            pytest.skip("the server of Spark Connect comes with PySpark 4")
+        pytest.importorskip("grpc")
+        builder = builder.remote("local[2]")
+    else:
+        builder = builder.master("local[2]")
+    for name, value in SETTINGS.items():
+        builder = builder.config(name, value)
+    Path(warehouse).mkdir(exist_ok=True)
+    builder = builder.config("spark.sql.warehouse.dir", str(warehouse))
+    # Java keeps the folder where it is started, and writes to relative paths there.
+    with warnings.catch_warnings(), contextlib.chdir(warehouse):
+        warnings.simplefilter("ignore")  # the server has its settings already
+        return free_port(builder) if kind == "connect" else builder.getOrCreate()
+
+
+def free_port(builder):
+    """A Connect server on any free port, as others may run tests on this machine too.
+
+    Python reads that from a variable, which the JVM does not see: it has been started before.
+    """
+    from pyspark import SparkConf, SparkContext
+
+    SparkContext._ensure_initialized(conf=SparkConf().setAll(list(SETTINGS.items())))
+    os.environ["SPARK_TESTING"] = "1"
+    try:
+        return builder.getOrCreate()
+    finally:
+        del os.environ["SPARK_TESTING"]
+
+
+@pytest.fixture(scope="session", params=["classic", "connect"])
+def spark(request, tmp_path_factory):
+    """A small session, shared by all tests of its kind."""
+    made = session(request.param, tmp_path_factory.mktemp("warehouse"))
+    yield made
+    made.stop()

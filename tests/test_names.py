@@ -1,0 +1,37 @@
+"""A name stands for one thing, and tests are where a reader looks for them."""
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+import matchwood
+
+PACKAGE = Path(matchwood.__file__).parent
+TESTS = Path(__file__).parent
+
+
+def test_no_two_classes_share_a_name() -> None:
+    modules = defaultdict(list)
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef):
+                modules[node.name].append(str(path.relative_to(PACKAGE)))
+    assert not {name: paths for name, paths in modules.items() if len(paths) > 1}
+
+
+def test_every_folder_of_tests_is_named_after_what_it_tests() -> None:
+    """`tests/match/batch` is of `matchwood/match/batch`, `tests/matcher` of `matcher.py`."""
+    folders = {path.parent.relative_to(TESTS) for path in TESTS.rglob("test_*.py")}
+    strangers = [
+        str(folder)
+        for folder in folders
+        if not (PACKAGE / folder).is_dir() and not (PACKAGE / folder).with_suffix(".py").is_file()
+    ]
+    assert not strangers
+
+
+def test_every_package_has_a_page() -> None:
+    """The docstring of a package says what it is for and what its modules do."""
+    for path in sorted(PACKAGE.rglob("__init__.py")):
+        page = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+        assert page, f"{path.relative_to(PACKAGE)} has no docstring"
