@@ -70,8 +70,8 @@ class CaseReport:
     def summary(self) -> str:
         counted = f"{self.cases:,} case{'' if self.cases == 1 else 's'}: {self.failed:,} failed"
         if self.bad_rules:
-            many = "rule" if len(self.bad_rules) == 1 else "rules"
-            counted += f"; {len(self.bad_rules):,} {many} could not be read"
+            noun = "rule" if len(self.bad_rules) == 1 else "rules"
+            counted += f"; {len(self.bad_rules):,} {noun} could not be read"
         return counted
 
     def to_json(self) -> dict[str, object]:

@@ -44,8 +44,8 @@ def beside(target: Path) -> Iterator[Path]:
     except BaseException as error:
         if not itself:
             written.unlink(missing_ok=True)
-        ours = isinstance(error, OSError) and not isinstance(error, BrokenPipeError)
-        if not ours or failure_of(sys.stdout) is not None:
+        is_write_error = isinstance(error, OSError) and not isinstance(error, BrokenPipeError)
+        if not is_write_error or failure_of(sys.stdout) is not None:
             raise
         misuse(f"{target}: {getattr(error, 'strerror', None) or error}")
 

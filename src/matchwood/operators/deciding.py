@@ -339,9 +339,9 @@ class Decider:
             following = []
             for problem, call in open_:
                 node = calls.calls[problem.calls[call]]
-                then = self._take(problem, call, problem.event.answers[node], calls)
-                if then != DONE:
-                    following.append((problem, then))
+                next_call = self._take(problem, call, problem.event.answers[node], calls)
+                if next_call != DONE:
+                    following.append((problem, next_call))
             open_ = following
         for problem in problems:
             problem.event.true = self._with_whole(problem)

@@ -101,11 +101,11 @@ class Calls:
             self.literal_call = np.r_[self.literal_call, np.array(numbers, np.int32)]
         if names > len(self._operator_cost):
             fresh = list(self._by_name)[len(self._operator_cost) :]
-            said = [log(self._registered_cost(name) + AROUND) for name in fresh]
+            log_costs = [log(self._registered_cost(name) + AROUND) for name in fresh]
             self._operator_made = _longer(self._operator_made, names, COST_PRIOR)
             self._operator_asked = _longer(self._operator_asked, names, 0.0)
             self._operator_held = _longer(self._operator_held, names, 0.0)
-            self._operator_cost = np.r_[self._operator_cost, np.array(said)]
+            self._operator_cost = np.r_[self._operator_cost, np.array(log_costs)]
         if calls > len(self._cost):
             new_calls = self.calls[len(self._cost) :]
             operators = [self._by_name[call.name] for call in new_calls]
@@ -133,9 +133,9 @@ class Calls:
         seconds: FloatArray = np.exp(own * self._cost[calls] + (1 - own) * mean)
         return seconds
 
-    def note_costs(self, taken: Sequence[tuple[Call, float]]) -> None:
+    def note_costs(self, call_seconds: Sequence[tuple[Call, float]]) -> None:
         """Take in how many seconds calls took."""
-        numbered = [(self._number.get(call), seconds) for call, seconds in taken]
+        numbered = [(self._number.get(call), seconds) for call, seconds in call_seconds]
         numbers = np.array([number for number, _ in numbered if number is not None], np.int32)
         seconds = np.array(
             [seconds for number, seconds in numbered if number is not None], np.float64

@@ -20,18 +20,18 @@ AROUND = 2e-5
 
 
 @inlined
-def _average(mean: FloatArray, made: FloatArray, place: int, value: float) -> None:
-    made[place] = min(made[place] + 1, RECENT)
-    mean[place] += (value - mean[place]) / made[place]
+def _average(mean: FloatArray, made: FloatArray, index: int, value: float) -> None:
+    made[index] = min(made[index] + 1, RECENT)
+    mean[index] += (value - mean[index]) / made[index]
 
 
 @inlined
-def _count(asked: FloatArray, held: FloatArray, place: int, holds: float) -> None:
-    if asked[place] >= FULL:
-        asked[place] /= 2
-        held[place] /= 2
-    asked[place] += 1
-    held[place] += holds
+def _count(asked: FloatArray, held: FloatArray, index: int, holds: float) -> None:
+    if asked[index] >= FULL:
+        asked[index] /= 2
+        held[index] /= 2
+    asked[index] += 1
+    held[index] += holds
 
 
 @lean
@@ -40,9 +40,9 @@ def note_costs(
     made: FloatArray, operator_cost: FloatArray, operator_made: FloatArray,
 ) -> None:  # fmt: skip
     for i in range(len(numbers)):
-        taken = log(seconds[i] + AROUND)
-        _average(cost, made, numbers[i], taken)
-        _average(operator_cost, operator_made, operator[numbers[i]], taken)
+        log_seconds = log(seconds[i] + AROUND)
+        _average(cost, made, numbers[i], log_seconds)
+        _average(operator_cost, operator_made, operator[numbers[i]], log_seconds)
 
 
 @lean

@@ -55,7 +55,7 @@ class State(NamedTuple):
     needed: Int32Array  # live clauses that a call is in
     key: FloatArray  # of a call in the heap: worth over cost when it was put there
     heap: Int32Array
-    place: Int32Array  # of a call in the heap, -1: not there
+    heap_index: Int32Array  # of each call; -1 if it is not in the heap
     complete: Int32Array  # clauses whose literals all hold, which have joins
     counts: NDArray[np.int64]  # calls in the heap, complete clauses, rules still open
 
@@ -65,22 +65,22 @@ class State(NamedTuple):
 
 @inlined
 def _up(i, st):
-    heap, place, key = st.heap, st.place, st.key
+    heap, heap_index, key = st.heap, st.heap_index, st.key
     call = heap[i]
     while i > 0:
         above = (i - 1) >> 1
         if key[heap[above]] >= key[call]:
             break
         heap[i] = heap[above]
-        place[heap[i]] = i
+        heap_index[heap[i]] = i
         i = above
     heap[i] = call
-    place[call] = i
+    heap_index[call] = i
 
 
 @inlined
 def _down(i, st):
-    heap, place, key = st.heap, st.place, st.key
+    heap, heap_index, key = st.heap, st.heap_index, st.key
     size = st.counts[0]
     call = heap[i]
     while True:
@@ -92,10 +92,10 @@ def _down(i, st):
         if key[heap[below]] <= key[call]:
             break
         heap[i] = heap[below]
-        place[heap[i]] = i
+        heap_index[heap[i]] = i
         i = below
     heap[i] = call
-    place[call] = i
+    heap_index[call] = i
 
 
 # What a clause is worth to its calls
@@ -131,10 +131,10 @@ def _enter(clause, cl, st):
         if not st.known[call]:
             st.worth[call] += _worth(clause, st.chance[literal], cl, st)
             st.needed[call] += 1
-            now = st.worth[call] / st.cost[call]
-            if st.place[call] >= 0 and now > st.key[call]:
-                st.key[call] = now
-                _up(st.place[call], st)
+            ratio = st.worth[call] / st.cost[call]
+            if st.heap_index[call] >= 0 and ratio > st.key[call]:
+                st.key[call] = ratio
+                _up(st.heap_index[call], st)
 
 
 @inlined
@@ -183,13 +183,13 @@ def begin(cl, st):
         st.live[clause] = 1
         st.clauses_left[cl.clause_rule[clause]] += 1
     st.counts[2] = len(st.decided)
-    st.place[:] = -1
+    st.heap_index[:] = -1
     for clause in range(len(cl.clause_rule)):
         _enter(clause, cl, st)
     for call in range(len(st.known)):
         st.key[call] = st.worth[call] / st.cost[call]
         st.heap[call] = call
-        st.place[call] = call
+        st.heap_index[call] = call
     st.counts[0] = len(st.known)
     for i in range(len(st.known) // 2, -1, -1):
         if i < len(st.known):
@@ -201,13 +201,13 @@ def choose(cl, st):
     """The call to make next, or -1 where every rule is decided."""
     while st.counts[2] > 0 and st.counts[0] > 0:
         call = st.heap[0]
-        now = st.worth[call] / st.cost[call]
-        if st.needed[call] > 0 and not st.known[call] and now < st.key[call] * (1 - 1e-9):
-            st.key[call] = now
+        ratio = st.worth[call] / st.cost[call]
+        if st.needed[call] > 0 and not st.known[call] and ratio < st.key[call] * (1 - 1e-9):
+            st.key[call] = ratio
             _down(0, st)
             continue
         st.counts[0] -= 1
-        st.place[call] = -1
+        st.heap_index[call] = -1
         if st.counts[0] > 0:
             st.heap[0] = st.heap[st.counts[0]]
             _down(0, st)
@@ -265,22 +265,22 @@ def distinct_calls(start, literals, literal_call, new_literal, new_call):
     `new_literal` and `new_call` are scratch: -1 everywhere before and after.
     """
     count = 0
-    found = np.empty(len(literals), np.int32)
+    distinct_literals = np.empty(len(literals), np.int32)
     local = np.empty(len(literals), np.int32)
     for k in range(len(literals)):
         literal = literals[k]
         if new_literal[literal] < 0:
             new_literal[literal] = count
-            found[count] = literal
+            distinct_literals[count] = literal
             count += 1
         local[k] = new_literal[literal]
-    found = found[:count].copy()
+    distinct_literals = distinct_literals[:count].copy()
     calls = np.empty(count, np.int32)
     call_of = np.empty(count, np.int32)
     number = 0
     for i in range(count):
-        new_literal[found[i]] = -1
-        call = literal_call[found[i]]
+        new_literal[distinct_literals[i]] = -1
+        call = literal_call[distinct_literals[i]]
         if new_call[call] < 0:
             new_call[call] = number
             calls[number] = call
@@ -289,7 +289,7 @@ def distinct_calls(start, literals, literal_call, new_literal, new_call):
     calls = calls[:number].copy()
     for i in range(number):
         new_call[calls[i]] = -1
-    return local, found, call_of, calls
+    return local, distinct_literals, call_of, calls
 
 
 @compiled

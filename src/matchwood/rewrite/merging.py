@@ -33,5 +33,5 @@ def merge_values(node: Node, order: Order) -> Node:
         known.extend(merged_values)
     if not merges:
         return node
-    merged = [tidied(In(name, many, negated)) for (name, _), many in values.items()]
+    merged = [tidied(In(name, literals, negated)) for (name, _), literals in values.items()]
     return node_over(type(node), [*rest, *merged])

@@ -73,8 +73,8 @@ class Definitions:
             name for name, attribute in self.attributes.items() if attribute.domain.has_own_order
         )
         self.used = frozenset(name for uses in self.types.values() for name in uses)
-        every = {name: Use(multiple=a.is_list) for name, a in self.declared.items()}
-        self.anything = EventView((), every)
+        all_uses = {name: Use(multiple=a.is_list) for name, a in self.declared.items()}
+        self.anything = EventView((), all_uses)
         self._views: dict[tuple[str, ...], EventView] = {}
 
     def view(self, *types: str, without: Iterable[str] = ()) -> EventView:

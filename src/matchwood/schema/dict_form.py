@@ -266,8 +266,8 @@ def _attribute_form(attribute: SchemaAttribute) -> Any:
     return {**form, "list": True} if attribute.is_list else form
 
 
-def _unused(name: str, taken: set[str]) -> str:
-    while name in taken or name.startswith(_LIST_OF):
+def _unused(name: str, used_names: set[str]) -> str:
+    while name in used_names or name.startswith(_LIST_OF):
         name = "_" + name
     return name
 

@@ -199,8 +199,8 @@ class Schema(Definitions):
         known = {**FAMILIES, **self.domains}
         if domain not in known:
             raise SchemaError(f"attributes.{name}: no domain {domain!r}{nearest(domain, known)}")
-        of = None if isinstance(known[domain], Plain) and domain in FAMILIES else domain
-        attribute = SchemaAttribute(known[domain], is_list, of)
+        domain_name = None if isinstance(known[domain], Plain) and domain in FAMILIES else domain
+        attribute = SchemaAttribute(known[domain], is_list, domain_name)
         return self._with(attributes={**self.declared, name: attribute})
 
     def extend_type(self, name: str, attribute: str, *, multiple: bool = False) -> Schema:

@@ -62,18 +62,18 @@ def generate(
         if not local:
             misuse(f"{out} is not a local folder: {WITHOUT_SPARK} is written without Spark")
         paths = write_lines(workload, folder, rules, events, seed)
-        then = f"matchwood match {paths['rules']} {paths['events']}"
+        next_command = f"matchwood match {paths['rules']} {paths['events']}"
         figures = {"rules": rules, "events": events, "paths": paths}
     else:
         figures = on_spark(workload, out, local, rules, events, kind, seed, overwrite)
-        then = f"matchwood run {figures['pipeline']}" if local else ""
+        next_command = f"matchwood run {figures['pipeline']}" if local else ""
     seconds = perf_counter() - begun
     if as_json:
         print_json({**figures, "seconds": round(seconds, 3)})
         return
     print(f"{rules:,} rules and {events:,} events in {seconds:.1f} s")
-    if then:
-        print(then)
+    if next_command:
+        print(next_command)
 
 
 def on_spark(

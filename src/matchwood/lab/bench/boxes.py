@@ -57,9 +57,9 @@ def main() -> None:
         rules, events = made(workload, options.rules, options.events, options.seed)
         results[f"{workload}, matchwood"], right = engine(rules, events)
         for name in options.algorithms.split(","):
-            few, some = made(workload, WARMING, 5, options.seed)
-            for event in some:
-                ALGORITHMS[name](few).match(event)
+            few_rules, few_events = made(workload, WARMING, 5, options.seed)
+            for event in few_events:
+                ALGORITHMS[name](few_rules).match(event)
             results[f"{workload}, {name}"] = published(name, rules, events, right)
     report("boxes", {"rules": options.rules, "events": options.events}, results)
 
@@ -112,8 +112,8 @@ def published(
     built = time.process_time() - begun
     assert isinstance(algorithm, BoxAlgorithm)
     answers = [set(algorithm.match(event)) for event in events[: len(right)]]
-    false = sum(len(ours - engines) for ours, engines in zip(answers, right, strict=True))
-    if any(engines - ours for ours, engines in zip(answers, right, strict=True)) or (
+    false = sum(len(answer - engines) for answer, engines in zip(answers, right, strict=True))
+    if any(engines - answer for answer, engines in zip(answers, right, strict=True)) or (
         false and not algorithm.approximate
     ):
         raise AssertionError(f"{name} does not find what the engine finds")
@@ -121,7 +121,7 @@ def published(
         **singly(algorithm.match, events),
         "build_s": built,
         "bytes_per_rule": algorithm.bytes / len(rules),
-        "matches": float(np.mean([len(ours) for ours in answers])),
+        "matches": float(np.mean([len(answer) for answer in answers])),
         "false_positives": false / len(answers),
     }
 

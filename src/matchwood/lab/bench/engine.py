@@ -26,7 +26,7 @@ from matchwood.lab.bench.scanner import Scanner
 from matchwood.lab.workloads.abe_gen import AbeGen
 from matchwood.matcher import Matcher
 
-# Events of the kernel for each event of Scan, which is much slower.
+# How many events the kernel matches for each event of Scan, which is much slower.
 EVENTS_PER_SCAN = 8
 
 # How many sweeps over a batch are timed.
@@ -88,14 +88,14 @@ def measure(matcher: Matcher, scanner: Scanner, events: list[Event]) -> Figures:
 def singles(matcher: Matcher, kernel: Kernel, scanner: Scanner, events: list[Event]) -> Figures:
     scans, kernels, after_scan, matches = [], [], [], []
     for first in range(0, len(events), EVENTS_PER_SCAN):
-        some = events[first : first + EVENTS_PER_SCAN]
-        coded = [kernel.coded(event) for event in some]
-        scans.append(milliseconds(scanner.scan, scanner.coded(some[0])))
+        group = events[first : first + EVENTS_PER_SCAN]
+        coded = [kernel.coded(event) for event in group]
+        scans.append(milliseconds(scanner.scan, scanner.coded(group[0])))
         times = [milliseconds(kernel.match, event_codes) for event_codes in coded]
         kernels += times
         after_scan.append(times[0])
-        matches += [milliseconds(matcher.match, event) for event in some]
-        check(matcher, scanner, some[0])
+        matches += [milliseconds(matcher.match, event) for event in group]
+        check(matcher, scanner, group[0])
     figures = spread("scan", scans) | spread("kernel", kernels) | spread("match", matches)
     figures["kernel_after_scan_p50_ms"] = np.median(after_scan)
     for name in ("kernel", "match"):

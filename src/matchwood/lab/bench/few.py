@@ -75,10 +75,10 @@ def measure(matcher: Matcher, loop: Loop, events: list[Event]) -> dict[str, Figu
     alone = [milliseconds(matcher.match, event) * 1e3 for event in events]
     loops, matches = [], []
     for first in range(0, len(events), EVENTS_PER_LOOP):
-        some = events[first : first + EVENTS_PER_LOOP]
-        loops.append(milliseconds(loop.match, some[0]) * 1e3)
-        matches += [milliseconds(matcher.match, event) * 1e3 for event in some]
-        check(matcher, loop, some[0])
+        group = events[first : first + EVENTS_PER_LOOP]
+        loops.append(milliseconds(loop.match, group[0]) * 1e3)
+        matches += [milliseconds(matcher.match, event) * 1e3 for event in group]
+        check(matcher, loop, group[0])
     return {
         "match": spread("event", alone, "us"),
         "match in between": spread("event", matches, "us"),

@@ -61,18 +61,18 @@ def exercise(path: Path) -> None:
 
 
 def loads(path: Path, verify: bool, events: list[Event], built: list[list[int]]) -> Figures:
-    opened, first, then = [], [], []
+    opened, first_matches, later_matches = [], [], []
     for _ in range(ROUNDS):
         opened.append(milliseconds(lambda: Matcher.load(path, verify=verify)))
         matcher = Matcher.load(path, verify=verify)
-        first.append(milliseconds(matcher.match, events[0]))
-        then += [milliseconds(matcher.match, event) for event in events[1:]]
+        first_matches.append(milliseconds(matcher.match, events[0]))
+        later_matches += [milliseconds(matcher.match, event) for event in events[1:]]
         if [sorted(matcher.match(event)) for event in events] != built:
             raise AssertionError("a loaded matcher answers otherwise than the one saved")
     return {
         "load_ms": np.median(opened),
-        "first_match_ms": np.median(first),
-        "match_p50_ms": np.median(then),
+        "first_match_ms": np.median(first_matches),
+        "match_p50_ms": np.median(later_matches),
     }
 
 

@@ -21,7 +21,7 @@ TAGS = ("red", "green", "blue")
 # How many rules an answer is compared with, besides those that it names.
 SAMPLE = 200
 
-# How many of the latest rules events are made for.
+# An event is made for a rule that is drawn from this many of the latest ones.
 RECENT = 400
 
 _numbers = count(1)
@@ -108,9 +108,9 @@ class Model:
         now = self.known.copy()
         return {i: entry for i, entry in before.items() if now.get(i) is entry}
 
-    def differs(self, what: str) -> None:
+    def differs(self, difference: str) -> None:
         with self._lock:
-            self.differences.append(what)
+            self.differences.append(difference)
 
     def check(
         self,
@@ -122,18 +122,18 @@ class Model:
     ) -> None:
         """Compare an answer with `evaluate`: all rules that it names, and some others."""
         same = self.settled(before)
-        some = chance.sample(sorted(same), min(SAMPLE, len(same)))
+        sample = chance.sample(sorted(same), min(SAMPLE, len(same)))
         named = set(answer)
         if len(named) != len(answer):
             self.differs(f"a rule is named twice for {event}")
-        for rule_id in {*named, *some} & same.keys():
+        for rule_id in {*named, *sample} & same.keys():
             entry = same[rule_id]
             right = isinstance(entry, Entry) and (wanted is None or wanted in entry.tags)
             if right and isinstance(entry, Entry):
                 right = evaluate(entry.tree, event) is True
             if right != (rule_id in named):
                 self.differs(f"rule {rule_id} is {'lacking' if right else 'named'} for {event}")
-        self.checked += len(named) + len(some)
+        self.checked += len(named) + len(sample)
 
     def check_rules(self, before: dict[int, Entry | Absent], rules: Mapping[Any, Node]) -> None:
         """Compare the rules of a copy with those that did not change meanwhile."""
@@ -145,7 +145,7 @@ class Model:
 
 
 def check_alone(matcher: Matcher, events: list[Event], chance: random.Random) -> str | None:
-    """Where a matcher that nobody else changes does not answer as its rules say."""
+    """How a matcher that nobody else changes differs from its rules; None if it does not."""
     rules = dict(matcher.items())
     if set(matcher) != rules.keys() or len(matcher) != len(rules):
         return "the ids of its rules are not those of its items"
@@ -155,8 +155,8 @@ def check_alone(matcher: Matcher, events: list[Event], chance: random.Random) ->
         answer = set(matcher.match(event))
         if answer != {rule_id for row, rule_id in rows if row == number}:
             return f"a batch and a single match differ for {event}"
-        some = chance.sample(sorted(rules), min(SAMPLE, len(rules)))
-        for rule_id in {*some, *answer}:
+        sample = chance.sample(sorted(rules), min(SAMPLE, len(rules)))
+        for rule_id in {*sample, *answer}:
             if (evaluate(rules[rule_id], event) is True) != (rule_id in answer):
                 return f"rule {rule_id} is wrong for {event}"
     return None

@@ -29,6 +29,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from matchwood.lab.bench.kernel import warm_up
@@ -63,10 +64,10 @@ class Soak:
         self._update({rule_id: self._rule(chance) for rule_id in range(rules)})
 
     def run(self, seconds: float) -> None:
-        """Run all threads for so many seconds."""
+        """Run all threads for this many seconds."""
         works: list[Callable[[random.Random], None]] = [self.match, self.match, self.match_batch]
         works += [self.save_and_load, self.fork]
-        works += [lambda chance, of=of: self.write(chance, of) for of in range(WRITERS)]  # type: ignore[misc]
+        works += [partial(self.write, writer=writer) for writer in range(WRITERS)]
         threads = [
             threading.Thread(target=self._again, args=(work, random.Random(self.seed + number)))
             for number, work in enumerate(works)
@@ -109,7 +110,8 @@ class Soak:
         """Memory and counts at this moment."""
         self.samples[moment] = {
             "rss_mib": _resident() / 2**20,
-            # `gc.get_objects` would refer to tuples that other threads are making, and fail them
+            # not `gc.get_objects`: it would refer to tuples that other threads are still building,
+            # and make those threads fail
             "blocks": sys.getallocatedblocks(),
             "interned": remembered_predicates(),
             "rules": len(self.matcher),
@@ -129,19 +131,19 @@ class Soak:
         import pyarrow as pa
 
         texts = [text for text, _ in rules.values()]
-        tags = [sorted(some) for _, some in rules.values()]
+        tags = [sorted(rule_tags) for _, rule_tags in rules.values()]
         kinds = pa.list_(pa.string())
         table = pa.table({"id": list(rules), "rule": texts, "tags": pa.array(tags, kinds)})
         self.model.begin(rules)
         self.matcher.update(table)
         self.model.end(rules)
 
-    def write(self, chance: random.Random, of: int) -> None:
+    def write(self, chance: random.Random, writer: int) -> None:
         """Make one change to the rules of this thread."""
-        mine = range(of, 2 * self.rules, WRITERS)
+        own_ids = range(writer, 2 * self.rules, WRITERS)
         step = chance.random()
         if step < 0.9:
-            rule_id = chance.choice(mine)
+            rule_id = chance.choice(own_ids)
             self.model.begin([rule_id])
             made = self._rule(chance) if step < 0.6 or rule_id not in self.matcher else None
             if made is not None:
@@ -152,16 +154,16 @@ class Soak:
             self.done["updates"] += 1
             self.ended.wait(0.0005)  # so that the other threads get their turn
             return
-        some = chance.sample(mine, min(len(mine), chance.randrange(1, 100)))
+        rule_ids = chance.sample(own_ids, min(len(own_ids), chance.randrange(1, 100)))
         if step < 0.95:
-            self._update({rule_id: self._rule(chance) for rule_id in some})
+            self._update({rule_id: self._rule(chance) for rule_id in rule_ids})
         elif step < 0.9998:
-            self.model.begin(some)
-            self.matcher.remove(some)
-            self.model.end(dict.fromkeys(some))
+            self.model.begin(rule_ids)
+            self.matcher.remove(rule_ids)
+            self.model.end(dict.fromkeys(rule_ids))
         else:
             self.matcher.compact()
-        self.done["updates"] += len(some)
+        self.done["updates"] += len(rule_ids)
 
     # Reading
 
@@ -206,10 +208,10 @@ class Soak:
                 os._exit(0)
         os.close(writing)
         with os.fdopen(reading, "rb") as pipe:
-            said = pipe.read().decode()
+            failure = pipe.read().decode()
         _, status = os.waitpid(child, 0)
-        if said or status:
-            self.model.differs(f"in a child: {said or f'it ended with {status}'}")
+        if failure or status:
+            self.model.differs(f"in a child: {failure or f'it ended with {status}'}")
         self.done["forks"] += 1
         self.ended.wait(0.5)
 

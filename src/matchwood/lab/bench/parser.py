@@ -48,14 +48,14 @@ def measure(texts: list[str]) -> Figures:
         simple.forget()
         cold.append(seconds(texts))
         warm.append(seconds(texts))
-    some = texts[:1_000]
+    sample = texts[:1_000]
     return {
         "cold_rules_per_second": len(texts) / min(cold),
         "warm_rules_per_second": len(texts) / min(warm),
         "predicates_per_rule": np.mean(
-            [sum(not node.operands for node in walk(parse(text))) for text in some]
+            [sum(not node.operands for node in walk(parse(text))) for text in sample]
         ),
-        "characters_per_rule": np.mean([len(text) for text in some]),
+        "characters_per_rule": np.mean([len(text) for text in sample]),
     }
 
 

@@ -45,14 +45,14 @@ class PeakMemory:
 
     def _look(self) -> None:
         while not self._end.wait(PAUSE):
-            now: dict[str, int] = defaultdict(int)
+            current: dict[str, int] = defaultdict(int)
             for process, name in family(os.getpid()):
-                held = bytes_of(process)
+                size = bytes_of(process)
                 kind = "driver" if process == os.getpid() else name
-                now[kind] = max(now[kind], held)
-                now["all"] += held
-            for kind, held in now.items():
-                self._most[kind] = max(self._most[kind], held)
+                current[kind] = max(current[kind], size)
+                current["all"] += size
+            for kind, size in current.items():
+                self._most[kind] = max(self._most[kind], size)
 
 
 def processor_seconds() -> float:
@@ -99,5 +99,5 @@ def bytes_of(process: int) -> int:
         lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
     except OSError:
         return 0
-    held = [int(line.split()[1]) << 10 for line in lines if line.startswith("Pss:")]
-    return sum(held)
+    sizes = [int(line.split()[1]) << 10 for line in lines if line.startswith("Pss:")]
+    return sum(sizes)

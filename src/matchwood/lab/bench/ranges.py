@@ -81,10 +81,10 @@ def measure(workload: HalfRanges, count: int) -> Figures:
 
 def check(matcher: Matcher, workload: HalfRanges, events: list[dict[str, int]]) -> None:
     """Check that single matches and batches agree."""
-    some = events[:20]
-    pairs = matcher.match_batch(table_of_events(some)).to_pydict()
+    sample = events[:20]
+    pairs = matcher.match_batch(table_of_events(sample)).to_pydict()
     batch = sorted(zip(pairs["event"], pairs["rule_id"], strict=True))
-    singles = sorted((i, rule) for i, event in enumerate(some) for rule in matcher.match(event))
+    singles = sorted((i, rule) for i, event in enumerate(sample) for rule in matcher.match(event))
     if batch != singles:
         raise AssertionError(f"single matches and batches disagree on {workload}")
 

@@ -46,9 +46,9 @@ class Seen(NamedTuple):
 
     @classmethod
     def of(cls, events: Sequence[Mapping[str, object]]) -> Seen:
-        told = ({name for name, value in event.items() if value is not None} for event in events)
+        present = ({name for name, value in event.items() if value is not None} for event in events)
         lists = {name for event in events for name, v in event.items() if isinstance(v, list)}
-        return cls(set.intersection(*told) if events else set(), lists)
+        return cls(set.intersection(*present) if events else set(), lists)
 
 
 class Text(NamedTuple):
@@ -116,7 +116,7 @@ def _predicate(node: Node, seen: Seen) -> Text:
 
 
 def _test(node: Comparison | Between | In | Like) -> str:
-    """The test of a value, as if it were not negated, but for `!=`."""
+    """The test of a value, without its negation, except that of `!=`."""
     name = node.attribute
     if isinstance(node, Comparison):
         return f"{name} {COMPARISONS.get(node.op, node.op)} {_literal(node.value)}"

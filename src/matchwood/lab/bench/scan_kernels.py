@@ -164,7 +164,10 @@ def _exact(ref, codes, atom, low, high):
 
 @lean
 def scan(words, start, atom, low, high, codes, out, open_operators):
-    """The rules that are true of the codes: out[:returned]; `open_operators` is scratch."""
+    """Write the rules that are true of the codes to `out`; returns how many they are.
+
+    `open_operators` is scratch.
+    """
     true_rules = 0
     kinds, ends = open_operators[0], open_operators[1]
     for rule in range(len(start) - 1):

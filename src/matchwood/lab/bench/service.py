@@ -6,7 +6,7 @@
 One process of `matchwood serve` on a SQLite file, which survives a loss of power (`synchronous`
 is `full`), with the subscriptions of the Audiences workload; the publisher runs beside it, on the
 same cores. Events are published in batches of 100 from two connections, then one by one, and then
-one by one while an event that matches tens of thousands of subscriptions is published. At last, a
+one by one while an event that matches tens of thousands of subscriptions is published. Finally, a
 service with many more subscriptions is stopped, killed and started again.
 """
 
@@ -153,15 +153,15 @@ def subscribed(served: Served, workload: Audiences) -> Figures:
 
 
 def published(served: Served, batches: list[bytes], count: int) -> Figures:
-    """Publish from two connections until so many events are accepted."""
+    """Publish from two connections until this many events are accepted."""
     wanted = [batches[n % len(batches)] for n in range(count // BATCH)]
     times: list[float] = []
     matched: list[int] = []
     first = len(batches) // 4 + 1  # to warm up
 
-    def run(some: list[bytes]) -> None:
+    def run(own_batches: list[bytes]) -> None:
         with served.connect() as connection:
-            for batch in some:
+            for batch in own_batches:
                 began = time.perf_counter()
                 answer = connection.publish(batch, LINES)
                 times.append((time.perf_counter() - began) * 1e3)
@@ -194,7 +194,7 @@ def singles(served: Served, events: list[bytes], count: int) -> Figures:
 
 
 def crowded(served: Served, events: list[bytes], crowd: int) -> Figures:
-    """Publish an event that very many match, five times, while others are published one by one."""
+    """Publish five times an event that matches very many subscriptions, and others meanwhile."""
     with served.connect() as connection:
         connection.subscribe(["crowd = 1"] * crowd)
         times: list[float] = []

@@ -98,19 +98,19 @@ def soak(
     seconds: float,
     memory: Memory,
 ) -> Figures:
-    ours, theirs = multiprocessing.Pipe()
+    connection, follower_connection = multiprocessing.Pipe()
     context = multiprocessing.get_context("spawn")
-    follower = context.Process(target=follow, args=(served.port, followed, theirs))
+    follower = context.Process(target=follow, args=(served.port, followed, follower_connection))
     follower.start()
-    ours.recv()  # all streams are open
+    connection.recv()  # all streams are open
     memory.take("at the start")
     published = Published(served, workload.events(20_000))
     published.run(seconds, memory)
     expected = published.expected(
         {n: subscription["rule"] for n, subscription in enumerate(followed)}
     )
-    ours.send(expected)
-    arrived, times = ours.recv()
+    connection.send(expected)
+    arrived, times = connection.recv()
     follower.join()
     if arrived != expected:
         raise SystemExit(f"{expected} deliveries were due, and {arrived} came")
@@ -172,7 +172,10 @@ class Published:
 
 
 def follow(port: int, subscriptions: list[dict[str, Any]], pipe: Pipe) -> None:
-    """In a process of its own: follow all streams until as many deliveries came as were due."""
+    """Follow all streams until all deliveries that are due have come, or `DRAIN` is over.
+
+    Runs in a process of its own.
+    """
     asyncio.run(_follow(port, subscriptions, pipe))
 
 

@@ -69,8 +69,10 @@ def main() -> None:
     )
     for cores in (1, 2):
         sharded = results[f"sharded, local[{cores}]"]
-        every = results[f"{SHARDS} segments, local[{cores}]"]
-        sharded["time_over_replicated"] = every["events_per_second"] / sharded["events_per_second"]
+        unsharded = results[f"{SHARDS} segments, local[{cores}]"]
+        sharded["time_over_replicated"] = (
+            unsharded["events_per_second"] / sharded["events_per_second"]
+        )
     names = ("rules", "events", "arrays", "few", "visits", "crossed")
     common: Figures = {name: getattr(options, name) for name in names}
     # Spark's processes work, and this one only waits for them.
@@ -79,7 +81,7 @@ def main() -> None:
 
 
 def in_process(work: Callable[..., Done], *arguments: Any) -> Done:
-    """A process has one session; another master is another process."""
+    """Do some work in a new process: a process has only one session, and so only one master."""
     spawned = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=spawned) as pool:
         return pool.submit(work, *arguments).result()
@@ -144,13 +146,13 @@ def audiences(spark: SparkSession, folder: str) -> dict[str, Figures]:
     )
     cores = cores_used(lambda: noop(matched_rows))
     of_all = {"matches_per_event": matched.num_rows / len(table)}
-    here = {"events_per_second": len(table) / beside, "waited_for_a_core": waited()}
+    in_memory = {"events_per_second": len(table) / beside, "waited_for_a_core": waited()}
     spark_s = {
         "events_per_second": len(table) / through,
         "speed_over_match_batch": beside / through,
         "cores_used": cores,
     }
-    return {"audiences": of_all | spark_s, "audiences, match_batch": of_all | here}
+    return {"audiences": of_all | spark_s, "audiences, match_batch": of_all | in_memory}
 
 
 def abe_gen(spark: SparkSession, folder: str) -> dict[str, Figures]:
@@ -226,22 +228,22 @@ def plain(spark: SparkSession, folder: str, crossed: int) -> dict[str, Figures]:
     rules = {row.id: row.rule for row in spark.read.parquet(f"{folder}/few").collect()}
     events = spark.read.parquet(f"{folder}/visits")
     total = events.count()
-    some = events.orderBy("key").limit(crossed).coalesce(1).cache()
-    ours = match_events(events, compiled, keep=["key"])
+    few_events = events.orderBy("key").limit(crossed).coalesce(1).cache()
+    matches = match_events(events, compiled, keep=["key"])
     wide = boolean_columns(events, rules)
-    right = pairs(match_events(some, compiled, keep=["key"]))
-    same(right, pairs(rows_of_columns(boolean_columns(some, rules))))
-    joined = cross_join(spark, some, rules)
+    right = pairs(match_events(few_events, compiled, keep=["key"]))
+    same(right, pairs(rows_of_columns(boolean_columns(few_events, rules))))
+    joined = cross_join(spark, few_events, rules)
     same(right, pairs(joined))
     handed = events.mapInArrow(counted, "events long")
-    for frame in (ours, handed, events):
+    for frame in (matches, handed, events):
         noop(frame)
     quick, passing, reading = in_turn(
-        lambda: noop(ours), lambda: noop(handed), lambda: noop(events)
+        lambda: noop(matches), lambda: noop(handed), lambda: noop(events)
     )
     columns = once(lambda: noop(wide))
     as_rows = once(lambda: noop(rows_of_columns(wide)))
-    cross = once(lambda: noop(joined)) * total / some.count()
+    cross = once(lambda: noop(joined)) * total / few_events.count()
     figures: dict[str, Figures] = {
         "few rules": {
             "matches_per_event": len(right) / crossed,

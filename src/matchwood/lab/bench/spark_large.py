@@ -99,8 +99,10 @@ def matched(spark: SparkSession, folder: str, options: argparse.Namespace) -> Fi
         started = time.perf_counter()
         noop(matches)
         seconds = time.perf_counter() - started
-    some = events.where(F.col("key") < CHECKED_EVENTS)
-    matches = match_events(some, rules, keep=["key"], attributes=attributes, layout="sharded")
+    checked_events = events.where(F.col("key") < CHECKED_EVENTS)
+    matches = match_events(
+        checked_events, rules, keep=["key"], attributes=attributes, layout="sharded"
+    )
     rows = check(spark, folder, matches, attributes)
     return {
         "seconds": seconds,

@@ -153,9 +153,11 @@ def updates(
             changed[rule_id] = None if kind == "delete" else text
             time.sleep(pause / 1e3)
         merging = milliseconds(matcher.join)
-    for kind, taken in times.items():
-        results[kind] = extremes(taken)
-    results["any update"] = extremes([each for taken in times.values() for each in taken])
+    for kind, durations in times.items():
+        results[kind] = extremes(durations)
+    results["any update"] = extremes(
+        [duration for durations in times.values() for duration in durations]
+    )
     results["match meanwhile"] = extremes(meanwhile)
     results["full garbage collection"] = extremes(collections)
     return changed, merging

@@ -49,7 +49,8 @@ ADS = {
     "paper": {"ads": {"rules": 1_392_196}},
 }
 
-# Of Table 3: (setting, what a plot calls it, values, whether more of it needs more).
+# A parameter of Table 3: the setting, its name in plots, its values by scale, and whether larger
+# values need more time and memory.
 Sweep = tuple[str, str, dict[str, tuple[Value, ...]], bool]
 
 

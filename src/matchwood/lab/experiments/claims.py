@@ -66,7 +66,7 @@ class Ranking:
         ratios = {pair: self._ratio(lines, *pair) for pair in pairs}
         known = {pair: ratio for pair, ratio in ratios.items() if ratio is not None}
         right = sum(ratio > 1 / NEAR for ratio in known.values())
-        ours = ", ".join(sorted(present, key=lambda label: self._place(label, ratios)))
+        ours = ", ".join(sorted(present, key=lambda label: self._rank(label, ratios)))
         outcome = AGREES if right == len(known) else PARTLY if 2 * right >= len(known) else DIFFERS
         return Verdict(outcome, f"{ours} ({right} of {len(known)} pairs as there)")
 
@@ -74,7 +74,7 @@ class Ranking:
         """How many times as much the second needs, by geometric mean over common values."""
         return ratio(lines, better, worse, self.last)
 
-    def _place(self, label: str, ratios: Mapping[tuple[str, str], float | None]) -> float:
+    def _rank(self, label: str, ratios: Mapping[tuple[str, str], float | None]) -> float:
         """How many contestants are better than this one."""
         worse = sum((r or 1) > 1 for (_, b), r in ratios.items() if b == label)
         return worse + sum((r or 1) < 1 for (a, _), r in ratios.items() if a == label)
@@ -129,8 +129,8 @@ class Trend:
             return Verdict(OPEN, "")
         right = sum(self._fits(factor) for factor in factors.values())
         outcome = AGREES if right == len(factors) else PARTLY if right else DIFFERS
-        told = ", ".join(f"{label} ×{_factor(factor)}" for label, factor in factors.items())
-        return Verdict(outcome, f"from the first value to the last: {told}")
+        changes = ", ".join(f"{label} ×{_factor(factor)}" for label, factor in factors.items())
+        return Verdict(outcome, f"from the first value to the last: {changes}")
 
     def _fits(self, factor: float) -> bool:
         if self.goes == "stays":

@@ -112,9 +112,9 @@ class Ads:
         made = [""] * len(numbers)
         for level in range(LEVELS):
             rows = np.flatnonzero(parts.levels == level)
-            places = np.searchsorted(entries[level], parts.entries[rows])
-            for row, place in zip(rows.tolist(), places.tolist(), strict=True):
-                made[row] = texts[level][place]
+            positions = np.searchsorted(entries[level], parts.entries[rows])
+            for row, position in zip(rows.tolist(), positions.tolist(), strict=True):
+                made[row] = texts[level][position]
         return made
 
     def chunks(self, size: int = 100_000) -> Iterator[list[str]]:
@@ -270,12 +270,12 @@ class _AdNodes:
     below: Int64Array
 
     def texts(self, predicates: list[str], used: Int64Array, below: list[str]) -> list[str]:
-        places = np.searchsorted(used, self.predicates).tolist()
+        positions = np.searchsorted(used, self.predicates).tolist()
         operators = (self.numbers % 2).tolist()
         starts = self.starts.tolist()
         texts = []
         for i, operator in enumerate(operators):
-            parts = [predicates[place] for place in places[starts[i] : starts[i + 1]]]
+            parts = [predicates[position] for position in positions[starts[i] : starts[i + 1]]]
             if below:
                 parts.append(f"({below[self.below[i]]})")
             texts.append(JOINERS[operator].join(parts))

@@ -136,8 +136,8 @@ class DexinConjunctions:
         key = key_of(self.seed, 0)
         attributes = np.arange(self.attributes)
 
-        def draw(what: int) -> FloatArray:
-            return uniform(key, numbers[:, None], what * self.attributes + attributes[None, :])
+        def draw(slot: int) -> FloatArray:
+            return uniform(key, numbers[:, None], slot * self.attributes + attributes[None, :])
 
         widths = draw(WIDTH) * (self.most_width - self.least_width) + self.least_width
         if self.width is not None:

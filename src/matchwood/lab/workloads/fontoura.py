@@ -127,7 +127,7 @@ class Fontoura:
 
     @cached_property
     def unfilled_selectivity(self) -> float:
-        """The part of the rules that an event matches on average, without those that none does.
+        """The share of rules that an event matches on average where no rule is made to match none.
 
         >>> 0.4 < Fontoura(rules=1000).unfilled_selectivity < 0.7
         True

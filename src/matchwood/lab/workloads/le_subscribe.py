@@ -94,15 +94,15 @@ class LeSubscribe:
         """
         key = key_of(self.seed, 1)
         numbers = np.arange(start, start + n)
-        there = self._drawn(key, numbers, PRESENT) < self.present
+        present = self._drawn(key, numbers, PRESENT) < self.present
         values = below(self._drawn(key, numbers, VALUE), self._sizes).tolist()
         return [
             {
                 name: f"v{value}" if i < self.strings else value
                 for i, (name, value) in enumerate(zip(self._names, row, strict=True))
-                if has[i]
+                if row_present[i]
             }
-            for has, row in zip(there.tolist(), values, strict=True)
+            for row_present, row in zip(present.tolist(), values, strict=True)
         ]
 
     @property

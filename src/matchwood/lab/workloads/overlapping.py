@@ -1,7 +1,7 @@
 """Subscriptions that share expensive predicates, as Table 1 of Liu et al. (DEBS 2007) has them.
 
 A subscription is a conjunction of predicates that are drawn by their popularity, which is uniform
-follows Zipf's law. The paper does not say what predicates test: here each is the call
+or follows Zipf's law. The paper does not say what predicates test: here each is the call
 `holds(event, number)` of one operator, true with a probability of its own, independent of the
 others. Probabilities are drawn evenly from 0 up to a bound that makes an event match the given
 share of subscriptions.

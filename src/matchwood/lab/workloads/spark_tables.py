@@ -126,7 +126,7 @@ def generate(
 
 def write_pipeline(workload: str, format: str, folder: Path) -> Path:
     """A pipeline file beside the tables, ready to be run."""
-    held = format == "csv" or workload in OF_PAPERS
+    in_one_column = format == "csv" or workload in OF_PAPERS
     schemas = {"rules": RULES[workload], "events": _events_schema(workload, format == "csv")}
     lines = [f"# matchwood run pipeline.toml: {workload}"]
     for name, schema in schemas.items():
@@ -135,7 +135,7 @@ def write_pipeline(workload: str, format: str, folder: Path) -> Path:
             lines.append(f'schema = "{_ddl(schema)}"')
         if format == "csv":
             lines.append("options = { header = true, escape = '\"' }")
-    lines += [f'keep = ["{KEY}"]', *([f'attributes = "{ATTRIBUTES}"'] if held else [])]
+    lines += [f'keep = ["{KEY}"]', *([f'attributes = "{ATTRIBUTES}"'] if in_one_column else [])]
     for name in ("matches", "rejects", "rejected_rules"):
         lines += ["", f"[{name}]", 'format = "parquet"', f'path = "${{HERE}}/{name}"']
         lines.append('mode = "overwrite"')

@@ -46,7 +46,7 @@ ELEMENTS = (
 
 @dataclass(frozen=True)
 class Compared:
-    """Two contestants compared: the other needs `ratio` times as much as the one."""
+    """Two contestants compared: `other` needs `ratio` times as much as `one`."""
 
     one: str
     other: str
@@ -55,7 +55,7 @@ class Compared:
     least: float
     most: float
     points: int
-    won: int  # points at which the one needs less
+    won: int  # points at which `one` needs less
 
     def said(self) -> str:
         spread = f", from {_times(self.least)} to {_times(self.most)}" if self.points > 1 else ""
@@ -130,16 +130,18 @@ def answers(chosen: Mapping[str, Experiment], scale: str, results: Results) -> A
 
 
 def compared(
-    one: Contestant,
+    contestant: Contestant,
     other: Contestant,
     measure: str,
     workloads: Iterable[Setting],
     results: Results,
 ) -> Compared | None:
-    """Two contestants over all workloads at which both were measured."""
+    """Compare two contestants over all workloads on which both were measured."""
     ratios = []
     for workload_setting in workloads:
-        own, theirs = (_figure(each, measure, workload_setting, results) for each in (one, other))
+        own, theirs = (
+            _figure(each, measure, workload_setting, results) for each in (contestant, other)
+        )
         if own and theirs:
             ratios.append(theirs / own)
     if not ratios:
@@ -147,7 +149,7 @@ def compared(
     mean = exp(sum(map(log, ratios)) / len(ratios))
     won = sum(ratio > 1 for ratio in ratios)
     return Compared(
-        one.label, other.label, measure, mean, min(ratios), max(ratios), len(ratios), won
+        contestant.label, other.label, measure, mean, min(ratios), max(ratios), len(ratios), won
     )
 
 
@@ -195,9 +197,9 @@ def _elements(
     workloads = _workloads(chosen, scale)
     by_element: dict[str, dict[str, dict[str, Compared]]] = {}
     for name, using, without in ELEMENTS:
-        for title, some in _by_kind(workloads).items():
+        for title, settings in _by_kind(workloads).items():
             for measure in (TIME, BYTES, BUILD):
-                result = compared(using, without, measure, some, results)
+                result = compared(using, without, measure, settings, results)
                 if result is not None:
                     by_element.setdefault(name, {}).setdefault(title, {})[measure] = result
     return by_element

@@ -161,9 +161,9 @@ def _section(experiment: Experiment, scale: str, results: Results, counted: Coun
             plot = drawn(experiment, measure, lines, labels)
             figures = _figures(experiment, measure, scale, lines)
             plots.append(f'<div class="plot"><div>{plot}</div><div>{figures}</div></div>')
-    said = list(verdicts(experiment, scale, results))
-    counted.update(outcome for _, _, outcome, _ in said)
-    claims = _claims(said)
+    verdict_rows = list(verdicts(experiment, scale, results))
+    counted.update(outcome for _, _, outcome, _ in verdict_rows)
+    claims = _claims(verdict_rows)
     outs = "; ".join(f"{label} at {', '.join(map(str, at))}" for label, at in over.items())
     return "\n".join(
         [
@@ -217,13 +217,13 @@ def _cell(ours: float | None, theirs: float | None) -> str:
     return own if theirs is None else f"{own} <small>paper {theirs:g}</small>"
 
 
-def _claims(said: list[tuple[str, str, str, str]]) -> str:
-    if not said:
+def _claims(verdict_rows: list[tuple[str, str, str, str]]) -> str:
+    if not verdict_rows:
         return ""
     body = "".join(
         f"<tr><td>{escape(measure)}</td><td>{escape(claim)}</td>"
         f'<td class="{CLASSES[outcome]}">{outcome}</td><td>{escape(ours)}</td></tr>'
-        for measure, claim, outcome, ours in said
+        for measure, claim, outcome, ours in verdict_rows
     )
     head = "<tr><th></th><th>the paper says</th><th></th><th>here</th></tr>"
     return f'<div class="wide"><table>{head}{body}</table></div>'

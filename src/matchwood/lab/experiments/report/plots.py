@@ -63,14 +63,14 @@ def _lines(axes: Any, experiment: Experiment, lines: Lines, labels: Sequence[str
         line = lines.get(label)
         if line:
             colour, mark = _look(label, labels)
-            ours = label in OURS_COLOUR
+            is_ours = label in OURS_COLOUR
             axes.plot(
                 list(line),
                 list(line.values()),
                 color=colour,
                 marker=mark,
                 markersize=4,
-                linewidth=2 if ours else 1.2,
+                linewidth=2 if is_ours else 1.2,
                 linestyle="--" if label == "matchwood, batch" else "-",
                 label=label,
             )

@@ -36,8 +36,8 @@ def check(expected: list[dict[int, bool]], answers: list[list[Any]]) -> None:
             raise Wrong(f"event {number}: a rule is in the answer twice")
         for rule_id, true in known.items():
             if true != (rule_id in matched):
-                said = "is not" if true else "is"
-                raise Wrong(f"event {number}: rule {rule_id} is {true}, but {said} in the answer")
+                verb = "is not" if true else "is"
+                raise Wrong(f"event {number}: rule {rule_id} is {true}, but {verb} in the answer")
 
 
 def digest(answers: list[list[Any]]) -> str:

@@ -124,9 +124,9 @@ class BatchContestant(EngineContestant):
         begun = time.process_time()
         for _ in range(ROUNDS):
             all_at_once()
-        taken = time.process_time() - begun
+        seconds = time.process_time() - begun
         return {
-            "match_ms": taken / ROUNDS / len(events) * 1e3,
+            "match_ms": seconds / ROUNDS / len(events) * 1e3,
             "events": len(events),
             "matches": rows / len(events),
             "selectivity": rows / len(events) / len(self.matcher),

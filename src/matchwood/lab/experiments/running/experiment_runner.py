@@ -15,15 +15,16 @@ from matchwood.lab.papers.algorithms import ALGORITHMS
 
 # The outcome of a point that was not measured.
 MISSING = "missing"
-Told = Callable[[int, int, Point, dict[str, Any] | None], None]
+# Called with the number of a point, the number of all points, the point, and its figures.
+ReportPoint = Callable[[int, int, Point, dict[str, Any] | None], None]
 
 
 def run(
-    chosen: Iterable[Experiment], scale: str, results: Results, budget: Budget, told: Told
+    chosen: Iterable[Experiment], scale: str, results: Results, budget: Budget, report: ReportPoint
 ) -> Counter[str]:
     """Run the points that are missing in the results; returns how many had each outcome.
 
-    `told` is called before each point, without figures, and after it, with its figures.
+    `report` is called before each point, without figures, and after it, with its figures.
     """
     steps = plan(chosen, scale)
     counted: Counter[str] = Counter()
@@ -35,11 +36,11 @@ def run(
             if not known(step.point):
                 counted[MISSING] += 1
                 continue
-            told(number, len(steps), step.point, None)
+            report(number, len(steps), step.point, None)
             figures = _bound(step, results) or worker.measure(step.point, budget)
             figures = held(step.point, figures, results)
             counted[figures["status"]] += 1
-            told(number, len(steps), step.point, results.add(step.point, figures))
+            report(number, len(steps), step.point, results.add(step.point, figures))
     return counted
 
 

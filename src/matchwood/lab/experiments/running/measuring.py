@@ -60,14 +60,14 @@ class Bench:
         with Parsing() as parsing:
             begun = time.process_time()
             built = contestant(point, self._rules)
-            taken = time.process_time() - begun
+            build_seconds = time.process_time() - begun
         answers = [built.answer(event) for event in self._events[:CHECKED]]
         check(self._truths, answers)
         times = built.times(self._events, budget)
         size = int(built.bytes)  # includes what the engine has built because of its events
         return {
-            "build_s": taken,
-            "construct_s": taken - parsing.seconds,
+            "build_s": build_seconds,
+            "construct_s": build_seconds - parsing.seconds,
             "bytes": size,
             "bytes_per_rule": size / len(self._rules),
             "answers": digest(answers),

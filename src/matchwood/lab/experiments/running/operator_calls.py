@@ -43,12 +43,12 @@ def measure(point: Point, budget: Budget, begun: Callable[[], None]) -> Figures:
     begun()
     started = time.process_time()
     built = contestant(point.algorithm, workload)
-    taken = time.process_time() - started
+    build_seconds = time.process_time() - started
     built.learn(budget)
     answers = [built.evaluate([event])[1][0] for event in range(CHECKED)]
     return {
-        "build_s": taken,
-        "construct_s": taken,
+        "build_s": build_seconds,
+        "construct_s": build_seconds,
         "answers": digest(answers),
         **_counted(built, workload, budget),
     }

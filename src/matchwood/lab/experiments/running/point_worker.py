@@ -69,13 +69,13 @@ class Worker:
                     code = process.wait()
                     self._process = None
                     return {"status": OVER if code == -9 else FAILED, "reason": f"exit {code}"}
-                told = json.loads(line)
-                if told != "begun":
-                    return dict(told)
+                message = json.loads(line)
+                if message != "begun":
+                    return dict(message)
                 before, limit = resident(process.pid), budget.seconds
                 started = processor_time(process.pid)
-            held = resident(process.pid)
-            if held - (before or 0) > most:
+            memory = resident(process.pid)
+            if memory - (before or 0) > most:
                 return self._given_up(OVER, f"more than {budget.gib:g} GiB")
             if processor_time(process.pid) - started > limit:
                 return self._given_up(LATE, f"more than {limit:g} s")

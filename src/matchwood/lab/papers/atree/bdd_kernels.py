@@ -31,7 +31,7 @@ def number_variables(words, variable_of, count):
 
 
 @lean
-def _place(variable, low, high, size):
+def _bucket(variable, low, high, size):
     mixed = np.uint64(variable) * np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ np.uint64(low)) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(29)) ^ np.uint64(high)) * np.uint64(0x94D049BB133111EB)
@@ -43,8 +43,8 @@ def _node(rows, table, state, variable, low, high):
     """The one node with this variable and these branches; -1 where there is no room for it."""
     if low == high:
         return np.int64(low)
-    place = _place(variable, low, high, len(table))
-    node = np.int64(table[place])
+    bucket = _bucket(variable, low, high, len(table))
+    node = np.int64(table[bucket])
     while node >= 0:
         row = rows[node]
         if row[VARIABLE] == variable and row[LOW] == low and row[HIGH] == high:
@@ -60,8 +60,8 @@ def _node(rows, table, state, variable, low, high):
         return np.int64(-1)
     row = rows[node]
     row[VARIABLE], row[LOW], row[HIGH], row[MEMO] = variable, low, high, 0
-    row[_NEXT] = table[place]
-    table[place] = node
+    row[_NEXT] = table[bucket]
+    table[bucket] = node
     return node
 
 
@@ -87,7 +87,7 @@ def _join(rows, table, state, joins, op, left, right, space):
         at = depth - 1
         left, right = lefts[at], rights[at]
         variable = min(rows[left, VARIABLE], rows[right, VARIABLE])
-        memo = joins[_place(op, left, right, len(joins))]
+        memo = joins[_bucket(op, left, right, len(joins))]
         if stage[at] == 0:
             result = _settled(op, left, right)
             if result < 0 and memo[0] == op and memo[1] == left and memo[2] == right:
@@ -225,15 +225,15 @@ def rehash(rows, table, state):
             row[_NEXT] = state[_FREE]
             state[_FREE] = node
         else:
-            place = _place(row[VARIABLE], row[LOW], row[HIGH], len(table))
-            row[_NEXT] = table[place]
-            table[place] = node
+            bucket = _bucket(row[VARIABLE], row[LOW], row[HIGH], len(table))
+            row[_NEXT] = table[bucket]
+            table[bucket] = node
 
 
 @lean
 def follow(rows, root, truth, event, path, out):
     """Write the true rules to `out`; returns how many, and how many nodes were visited."""
-    found = 0
+    match_count = 0
     visited = 0
     waiting = 2 * event
     for rule in range(len(root)):
@@ -250,6 +250,6 @@ def follow(rows, root, truth, event, path, out):
         for i in range(depth):
             rows[path[i], MEMO] = waiting + result
         if result:
-            out[found] = rule
-            found += 1
-    return found, visited
+            out[match_count] = rule
+            match_count += 1
+    return match_count, visited

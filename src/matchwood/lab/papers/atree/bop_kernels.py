@@ -48,12 +48,12 @@ def _read_number(trees, at):
 def encode(words, start):
     """Trees in bytes, where each is, and the minimum of each rule; a constant has no tree."""
     trees = np.empty(6 * len(words) + 16, np.uint8)
-    place = np.zeros(len(start) - 1, np.int64)
+    tree_at = np.zeros(len(start) - 1, np.int64)
     minimum = np.zeros(len(start) - 1, np.int32)
     least = np.empty(1024, np.int64)
     at = 0
     for rule in range(len(start) - 1):
-        place[rule] = at
+        tree_at[rule] = at
         if words[start[rule]] < 0 and operands_of(words[start[rule]]) == 0:
             continue
         for i in range(start[rule], start[rule + 1]):
@@ -85,7 +85,7 @@ def encode(words, start):
             least[top] = value
             top += 1
         minimum[rule] = least[0]
-    return trees[:at].copy(), place, minimum
+    return trees[:at].copy(), tree_at, minimum
 
 
 @compiled
@@ -102,9 +102,9 @@ def make_postings(words, start, lists):
     for rule in range(len(start) - 1):
         for i in range(start[rule], start[rule + 1]):
             if words[i] >= 0:
-                mine = lists[words[i]]
-                rules[mine[_AT] + mine[_SIZE]] = rule
-                mine[_SIZE] += 1
+                postings = lists[words[i]]
+                rules[postings[_AT] + postings[_SIZE]] = rule
+                postings[_SIZE] += 1
     return rules
 
 
@@ -114,9 +114,9 @@ def add_posting(words, rule, lists, rules, used):
     for word in words:
         if word < 0:
             continue
-        mine = lists[word]
-        if mine[_SIZE] == mine[_ROOM]:
-            room = 2 * mine[_ROOM] + 2
+        postings = lists[word]
+        if postings[_SIZE] == postings[_ROOM]:
+            room = 2 * postings[_ROOM] + 2
             if used + room > len(rules):
                 total = np.int64(0)
                 for literal in range(len(lists)):
@@ -129,11 +129,13 @@ def add_posting(words, rule, lists, rules, used):
                     lists[literal, _AT] = used
                     used += lists[literal, _ROOM]
                 rules = larger
-            rules[used : used + mine[_SIZE]] = rules[mine[_AT] : mine[_AT] + mine[_SIZE]]
-            mine[_AT], mine[_ROOM] = used, room
+            rules[used : used + postings[_SIZE]] = rules[
+                postings[_AT] : postings[_AT] + postings[_SIZE]
+            ]
+            postings[_AT], postings[_ROOM] = used, room
             used += room
-        rules[mine[_AT] + mine[_SIZE]] = rule
-        mine[_SIZE] += 1
+        rules[postings[_AT] + postings[_SIZE]] = rule
+        postings[_SIZE] += 1
     return rules, used
 
 
@@ -149,24 +151,24 @@ def remove_posting(trees, at, rule, lists, rules):
         if kind != _LEAF:
             left += number
             continue
-        mine = lists[number]
-        for i in range(mine[_AT], mine[_AT] + mine[_SIZE]):
+        postings = lists[number]
+        for i in range(postings[_AT], postings[_AT] + postings[_SIZE]):
             if rules[i] == rule:
-                mine[_SIZE] -= 1
-                rules[i] = rules[mine[_AT] + mine[_SIZE]]
+                postings[_SIZE] -= 1
+                rules[i] = rules[postings[_AT] + postings[_SIZE]]
                 break
     return at - begin
 
 
 @compiled
-def close_up(trees, place, minimum, size):
+def close_up(trees, tree_at, minimum, size):
     """The trees of the rules that are left, one after the other."""
     out = np.empty(size, np.uint8)
     top = 0
-    for rule in range(len(place)):
+    for rule in range(len(tree_at)):
         if minimum[rule] != NEVER:
-            at = place[rule]
-            place[rule] = top
+            at = tree_at[rule]
+            tree_at[rule] = top
             left = 1
             while left > 0:
                 begin = at
@@ -178,28 +180,28 @@ def close_up(trees, place, minimum, size):
 
 
 @lean
-def match(true, lists, rules, count, minimum, trees, place, truth, out, state):
+def match(true, lists, rules, count, minimum, trees, tree_at, truth, out, state):
     """Write the true rules to `out`; returns how many, entries and nodes visited, candidates."""
     count[:] = 0
     visited = 0
     candidates = 0
     for literal in true:
-        mine = lists[literal]
-        visited += mine[_SIZE]
-        for i in range(mine[_AT], mine[_AT] + mine[_SIZE]):
+        postings = lists[literal]
+        visited += postings[_SIZE]
+        for i in range(postings[_AT], postings[_AT] + postings[_SIZE]):
             rule = rules[i]
             count[rule] += 1
             if count[rule] == minimum[rule]:
                 out[candidates] = rule
                 candidates += 1
-    found = 0
+    match_count = 0
     for i in range(candidates):
-        value, nodes = _evaluate(trees, place[out[i]], truth, state)
+        value, nodes = _evaluate(trees, tree_at[out[i]], truth, state)
         visited += nodes
         if value:
-            out[found] = out[i]
-            found += 1
-    return found, visited, candidates
+            out[match_count] = out[i]
+            match_count += 1
+    return match_count, visited, candidates
 
 
 @inlined

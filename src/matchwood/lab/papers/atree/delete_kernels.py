@@ -32,7 +32,7 @@ from matchwood.lab.papers.atree.tree_kernels import (
     link,
     mixed,
     new_mark,
-    place,
+    parent_index,
     push,
     regrow,
     relevel,
@@ -109,7 +109,7 @@ def _remove(tree, pool, node):
             at = rows[parent, KIDS_AT]
             first = access_child(tree, parent, pool[at:], rows[parent, KIDS_N])
             pool[at], pool[at + first] = pool[at + first], pool[at]
-            push(rows, pool, pool[at], place(rows, pool, pool[at], parent))
+            push(rows, pool, pool[at], parent_index(rows, pool, pool[at], parent))
         relevel(rows, pool, tree.levels, state, parent)
     for i in range(size):
         unlink(rows, pool, pool[rows[node, KIDS_AT] + i], node)

@@ -57,24 +57,24 @@ def length_of(words, at):
 
 
 @compiled
-def close_up(words, place, out):
+def close_up(words, tree_at, out):
     top = 0
-    for rule in range(len(place)):
-        if place[rule] >= 0:
-            length = length_of(words, place[rule])
-            out[top : top + length] = words[place[rule] : place[rule] + length]
-            place[rule] = top
+    for rule in range(len(tree_at)):
+        if tree_at[rule] >= 0:
+            length = length_of(words, tree_at[rule])
+            out[top : top + length] = words[tree_at[rule] : tree_at[rule] + length]
+            tree_at[rule] = top
             top += length
 
 
 @lean
-def scan(words, place, truth, out, ends, kinds):
+def scan(words, tree_at, truth, out, ends, kinds):
     """Write the true rules to `out`; returns how many, predicates tested, and words read."""
-    found = 0
+    match_count = 0
     tested = 0
     visited = 0
-    for rule in range(len(place)):
-        at = place[rule]
+    for rule in range(len(tree_at)):
+        at = tree_at[rule]
         if at < 0:
             continue
         top = 0
@@ -101,6 +101,6 @@ def scan(words, place, truth, out, ends, kinds):
             if top == 0:
                 break
         if true:
-            out[found] = rule
-            found += 1
-    return found, tested, visited
+            out[match_count] = rule
+            match_count += 1
+    return match_count, tested, visited

@@ -336,8 +336,8 @@ def _adopt(tree, pool, node, kids, count, space):
     if state[ESTIMATED]:
         chance = np.float32(1)
         for i in range(count):
-            mine = min(tree.chance[kids[i]], np.float32(1))
-            chance *= mine if op == AND else np.float32(1) - mine
+            kid_chance = min(tree.chance[kids[i]], np.float32(1))
+            chance *= kid_chance if op == AND else np.float32(1) - kid_chance
         tree.chance[node] = chance if op == AND else np.float32(1) - chance
     if state[POOL_TOP] + count > len(pool):
         pool = regrow(rows, pool, state, count, False)
@@ -395,11 +395,11 @@ def _update(tree, pool, parent, new, base):
     kept = 0
     for i in range(size):
         child = pool[at + i]
-        mine = rows[child, MARK] == base
+        is_covered = rows[child, MARK] == base
         if rows[child, OP] == rows[new, OP]:
             for j in range(low, high):
-                mine |= pool[j] == child
-        if mine:
+                is_covered |= pool[j] == child
+        if is_covered:
             unlink(rows, pool, child, parent)
         else:
             pool[to + kept] = child

@@ -39,13 +39,13 @@ def _open_queues(levels, highest, queue_at, tail):
 
 
 @inlined
-def _emit(rows, after, node, out, found):
+def _emit(rows, after, node, out, match_count):
     rule = rows[node, RULE]
     while rule >= 0:
-        out[found] = rule
-        found += 1
+        out[match_count] = rule
+        match_count += 1
         rule = after[rule]
-    return found
+    return match_count
 
 
 @inlined
@@ -72,7 +72,7 @@ def on_demand(
     highest = state[HIGHEST]
     _open_queues(levels, highest, queue_at, tail)
     waiting = 2 * event
-    found = 0
+    match_count = 0
     visited = 0
     candidates = 0
     for literal in true:
@@ -82,7 +82,7 @@ def on_demand(
         visited += 1
         candidates += rows[node, RULE] >= 0
         signature[node] = waiting + 1
-        found = _emit(rows, after, node, out, found)
+        match_count = _emit(rows, after, node, out, match_count)
         _wake(rows, pool, node, waiting, signature, queue, tail)
     for level in range(2, highest + 1):
         i = queue_at[level]
@@ -100,9 +100,9 @@ def on_demand(
                 if j < high:
                     continue
             signature[node] = waiting + 1
-            found = _emit(rows, after, node, out, found)
+            match_count = _emit(rows, after, node, out, match_count)
             _wake(rows, pool, node, waiting, signature, queue, tail)
-    return found, visited, candidates
+    return match_count, visited, candidates
 
 
 @inlined
@@ -134,7 +134,7 @@ def propagate(
     """As `on_demand`; without `suppress` false results are propagated too."""
     highest = state[HIGHEST]
     _open_queues(levels, highest, queue_at, tail)
-    found = 0
+    match_count = 0
     visited = 0
     candidates = 0
     for literal in true:
@@ -161,7 +161,7 @@ def propagate(
             if result == _UNDEFINED or (suppress and result == _FALSE):
                 continue
             if result == _TRUE:
-                found = _emit(rows, after, node, out, found)
+                match_count = _emit(rows, after, node, out, match_count)
             low = rows[node, PAR_AT]
             for j in range(low, low + rows[node, PUSHED]):
                 parent = pool[j]
@@ -173,4 +173,4 @@ def propagate(
                     trues[parent] += 1
                 else:
                     falses[parent] += 1
-    return found, visited, candidates
+    return match_count, visited, candidates

@@ -61,7 +61,7 @@ STATE = 12
 
 
 class ATreeArrays(NamedTuple):
-    """All but the pool, which kernels replace by a larger one."""
+    """All arrays of a tree except its pool, which kernels replace by a larger one."""
 
     rows: NDArray[np.int32]  # one row per node
     ids: NDArray[np.uint64]  # generated ID of each node
@@ -101,7 +101,7 @@ def joined(op, left, right):
 
 @lean
 def copy(source, low, target, at, size):
-    """A loop, because Numba takes seconds to compile an assignment of one slice to another."""
+    """Copy words; a loop, because Numba takes seconds to compile an assignment of slices."""
     for i in range(size):
         target[at + i] = source[low + i]
 
@@ -171,7 +171,8 @@ def push(rows, pool, child, i):
 
 
 @lean
-def place(rows, pool, child, parent):
+def parent_index(rows, pool, child, parent):
+    """The index of a parent in its child's list, or -1."""
     at = rows[child, PAR_AT]
     for i in range(rows[child, PAR_N]):
         if pool[at + i] == parent:
@@ -182,7 +183,7 @@ def place(rows, pool, child, parent):
 @lean
 def unlink(rows, pool, child, parent):
     """Remove a parent from a child's list."""
-    i = place(rows, pool, child, parent)
+    i = parent_index(rows, pool, child, parent)
     at = rows[child, PAR_AT]
     if i < rows[child, PUSHED]:
         rows[child, PUSHED] -= 1

@@ -163,9 +163,9 @@ def _partition(tree, nodes, node, capacity, following, node_of, at, size, cells,
     tree[node, _HEAD], tree[node, SIZE] = -1, 0
     while box >= 0:
         after = following[box]
-        has = _interval(at, size, cells, box, best) >= 0
-        _put(tree, following, node_of, nodes if has else node, box)
-        tree[nodes, BELOW] += has
+        has_attribute = _interval(at, size, cells, box, best) >= 0
+        _put(tree, following, node_of, nodes if has_attribute else node, box)
+        tree[nodes, BELOW] += has_attribute
         box = after
     return nodes + 1
 
@@ -198,7 +198,7 @@ def delete(tree, following, node_of, box):
 def match(codes, tree, following, at, size, cells, todo, out):
     """Write the boxes that an event is in to `out`; returns how many, nodes visited, and boxes
     tested."""
-    found, visited, asked = 0, 0, 0
+    match_count, visited, tested = 0, 0, 0
     todo[0] = 0
     top = 1
     while top > 0:
@@ -207,10 +207,10 @@ def match(codes, tree, following, at, size, cells, todo, out):
         visited += 1
         box = tree[node, _HEAD]
         while box >= 0:
-            asked += 1
+            tested += 1
             if holds(cells, at[box], size[box], codes):
-                out[found] = box
-                found += 1
+                out[match_count] = box
+                match_count += 1
             box = np.int64(following[box])
         part = tree[node, _FIRST]
         while part >= 0:
@@ -227,4 +227,4 @@ def match(codes, tree, following, at, size, cells, todo, out):
                     left = tree[deeper, _LEFT]
                     deeper = left if code <= tree[left, _HIGH] else tree[deeper, _RIGHT]
             part = tree[part, _NEXT]
-    return found, visited, asked
+    return match_count, visited, tested

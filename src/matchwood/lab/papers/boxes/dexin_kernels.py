@@ -43,8 +43,10 @@ def first_fit(rate):
 
 @compiled
 def best_plan(rate):
-    """The set of exclusive attributes, in bits, that costs least: Observations 1 to 3 leave as
-    many plans as there are sets but the empty one. Rates ascend."""
+    """The set of exclusive attributes, in bits, that costs least; rates ascend.
+
+    Observations 1 to 3 leave one plan per set of attributes that is not empty.
+    """
     best, least = 1, np.inf
     for chosen in range(1, 1 << len(rate)):
         cost, left, asked, inner = 0.0, 1.0, 0.0, 1.0
@@ -63,7 +65,7 @@ def best_plan(rate):
 
 @compiled
 def plan_cost(rate, exclusive):
-    """Formula 6: of attributes in the order of the plan."""
+    """The cost of a plan (Formula 6); attributes are in the order of the plan."""
     cost, left = 0.0, 1.0
     for k in range(len(rate)):
         cost += 1 - rate[k] if k < exclusive else left

@@ -48,8 +48,11 @@ class HTree(BoxAlgorithm):
         super().__init__(rules)
 
     def index(self, boxes: BoxArrays) -> None:
-        """The attributes with the most constraints are indexed, and later ones while there is
-        room: the boxes that are there leave those free."""
+        """Index the attributes with the most constraints.
+
+        Attributes that come later are indexed as long as there is room: the boxes that are already
+        there leave them free.
+        """
         often = np.bincount(boxes.axis, minlength=len(self._axes))
         self._chosen = np.argsort(-often, kind="stable")[: self.indexed].astype(np.int32)
         self._rows = BoxRows(boxes)
@@ -84,8 +87,8 @@ class HTree(BoxAlgorithm):
         """The cells of a box. An attribute that was indexed after it is one that it leaves free."""
         start = np.array([0, len(axis)], np.int64)
         run, _ = kernels.cells_of(start, axis, low, high, self._chosen, self.cells, self.parts)
-        found: list[int] = run.tolist()
-        return found
+        cells: list[int] = run.tolist()
+        return cells
 
     def find(self, codes: Int32Array) -> Int32Array:
         cells = kernels.cells_reached(codes, self._chosen, self.cells, self.parts)

@@ -18,27 +18,27 @@ def cells_of(start, axis, low, high, chosen, cells, parts):
     widest = LAST // parts
     run = np.empty(len(start) + 64, np.int64)
     item = np.empty(len(run), np.int32)
-    mine = np.zeros((len(chosen), parts + 1), np.int64)  # of one box, by indexed attribute
-    many = np.empty(len(chosen), np.int64)
+    box_cells = np.zeros((len(chosen), parts + 1), np.int64)  # of one box, by indexed attribute
+    cell_counts = np.empty(len(chosen), np.int64)
     top = 0
     for box in range(len(start) - 1):
         if start[box] == start[box + 1]:
             continue
         count = np.int64(1)
         for k in range(len(chosen)):
-            mine[k, 0], many[k] = 0, 1
+            box_cells[k, 0], cell_counts[k] = 0, 1
             for i in range(start[box], start[box + 1]):
                 if axis[i] == chosen[k]:
                     width = np.int64(high[i]) - low[i]
                     pieces = width // widest + 1
-                    many[k] = 0
+                    cell_counts[k] = 0
                     for piece in range(pieces):
                         centre = low[i] + (2 * piece + 1) * width // (2 * pieces)
                         cell = 1 + ((centre * cells) >> BITS)
-                        if many[k] == 0 or mine[k, many[k] - 1] != cell:
-                            mine[k, many[k]] = cell
-                            many[k] += 1
-            count *= many[k]
+                        if cell_counts[k] == 0 or box_cells[k, cell_counts[k] - 1] != cell:
+                            box_cells[k, cell_counts[k]] = cell
+                            cell_counts[k] += 1
+            count *= cell_counts[k]
         if top + count > len(run):
             more = 2 * len(run) + count
             more_run, more_item = np.empty(more, np.int64), np.empty(more, np.int32)
@@ -46,13 +46,13 @@ def cells_of(start, axis, low, high, chosen, cells, parts):
             run, item = more_run, more_item
         for choice in range(count):
             rest = choice
-            place = np.int64(0)
+            cell_run = np.int64(0)
             base = np.int64(1)
             for k in range(len(chosen)):
-                place += base * mine[k, rest % many[k]]
-                rest //= many[k]
+                cell_run += base * box_cells[k, rest % cell_counts[k]]
+                rest //= cell_counts[k]
                 base *= cells + 1
-            run[top], item[top] = place, box
+            run[top], item[top] = cell_run, box
             top += 1
     return run[:top].copy(), item[:top].copy()
 

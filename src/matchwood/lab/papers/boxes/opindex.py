@@ -51,12 +51,12 @@ class OpIndex(BoxAlgorithm):
         self._lists = np.full((axes, axes, 3), -1, np.int32)  # by pivot, attribute and operator
         box = np.repeat(np.arange(len(boxes.rule), dtype=np.int32), np.diff(boxes.start))
         entry, op, key, item = kernels.predicates_of(boxes.axis, boxes.low, boxes.high, box)
-        place = (self._pivot[item], boxes.axis[entry], op)
+        list_key = (self._pivot[item], boxes.axis[entry], op)
         known = np.zeros(self._lists.shape, bool)
-        known[place] = True
+        known[list_key] = True
         self._lists[known] = np.arange(known.sum(), dtype=np.int32)
         self._count = int(known.sum())
-        run = self._lists[place] * self.segments + _segment(key, self.segments)
+        run = self._lists[list_key] * self.segments + _segment(key, self.segments)
         self._runs = Runs(self._count * self.segments, ordered=True)
         self._runs.fill(run, key, item)
         need = np.bincount(item, minlength=len(boxes.rule))
@@ -87,15 +87,15 @@ class OpIndex(BoxAlgorithm):
         if len(self._need) > len(self._counts):
             self._scratch()
         for at, operator, end in zip(entry.tolist(), op.tolist(), key.tolist(), strict=True):
-            place = (pivot, axis[at], operator)
-            if self._lists[place] < 0:
-                self._lists[place] = self._count
+            list_key = (pivot, axis[at], operator)
+            if self._lists[list_key] < 0:
+                self._lists[list_key] = self._count
                 self._count += 1
                 self._runs.reserve(self._count * self.segments)
-            self._runs.insert(self._run(place, end), end, box)
+            self._runs.insert(self._run(list_key, end), end, box)
 
-    def _run(self, place: tuple[int, ...], key: int) -> int:
-        return int(self._lists[place]) * self.segments + (key * self.segments >> BITS)
+    def _run(self, list_key: tuple[int, ...], key: int) -> int:
+        return int(self._lists[list_key]) * self.segments + (key * self.segments >> BITS)
 
     def delete(self, box: int, axis: Int32Array, low: Int32Array, high: Int32Array) -> None:
         pivot = int(self._pivot[box])
@@ -126,5 +126,5 @@ def _check(predicates: int) -> None:
 
 
 def _segment(key: Int32Array, segments: int) -> Int32Array:
-    found: Int32Array = (key.astype(np.int64) * segments >> BITS).astype(np.int32)
-    return found
+    segment: Int32Array = (key.astype(np.int64) * segments >> BITS).astype(np.int32)
+    return segment

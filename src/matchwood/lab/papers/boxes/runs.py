@@ -62,10 +62,10 @@ class Runs:
 
     def delete(self, run: int, key: int, item: int) -> None:
         """Remove an item, which is there with that key."""
-        found = kernels.delete(
+        was_there = kernels.delete(
             self.at, self.size, self.keys, self.items, run, key, item, self.ordered
         )
-        assert found, f"run {run} has no item {item}"
+        assert was_there, f"run {run} has no item {item}"
 
     def of(self, run: int) -> Int32Array:
         return self.items[self.at[run] : self.at[run] + self.size[run]]

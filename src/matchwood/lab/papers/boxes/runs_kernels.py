@@ -12,11 +12,11 @@ from matchwood.kernels.compiled import codec, compiled, lean
 @compiled
 def fill(at, keys, items, run, key, item):
     for i in range(len(item)):
-        place = at[run[i]]
+        position = at[run[i]]
         at[run[i]] += 1
-        items[place] = item[i]
+        items[position] = item[i]
         if len(keys):
-            keys[place] = key[i]
+            keys[position] = key[i]
 
 
 @codec
@@ -69,14 +69,14 @@ def insert(at, size, room, keys, items, used, run, key, item, keyed, ordered):
             keys[used : used + count] = keys[low : low + count]
         at[run], room[run] = used, more
         used += more
-    place = at[run] + size[run]
+    position = at[run] + size[run]
     if ordered:
-        while place > at[run] and keys[place - 1] > key:
-            keys[place], items[place] = keys[place - 1], items[place - 1]
-            place -= 1
+        while position > at[run] and keys[position - 1] > key:
+            keys[position], items[position] = keys[position - 1], items[position - 1]
+            position -= 1
     if keyed:
-        keys[place] = key
-    items[place] = item
+        keys[position] = key
+    items[position] = item
     size[run] += 1
     return keys, items, used
 
@@ -84,26 +84,26 @@ def insert(at, size, room, keys, items, used, run, key, item, keyed, ordered):
 @lean
 def delete(at, size, keys, items, run, key, item, ordered):
     end = at[run] + size[run]
-    place = at[run]
+    position = at[run]
     if ordered:  # the first item with the key
-        low, high = place, end
+        low, high = position, end
         while low < high:
             middle = (low + high) >> 1
             if keys[middle] < key:
                 low = middle + 1
             else:
                 high = middle
-        place = low
-    while place < end and items[place] != item:
-        place += 1
-    if place == end:
+        position = low
+    while position < end and items[position] != item:
+        position += 1
+    if position == end:
         return False
     size[run] -= 1
     if ordered:
-        for i in range(place, end - 1):
+        for i in range(position, end - 1):
             keys[i], items[i] = keys[i + 1], items[i + 1]
     else:
-        items[place] = items[end - 1]
+        items[position] = items[end - 1]
         if len(keys):
-            keys[place] = keys[end - 1]
+            keys[position] = keys[end - 1]
     return True

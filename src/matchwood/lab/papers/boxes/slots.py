@@ -55,10 +55,10 @@ class Slots:
         self, box: int, axis: Int32Array, low: Int32Array, high: Int32Array
     ) -> list[list[int]]:
         boxes = np.full(len(axis), box, np.int32)
-        found: list[list[int]] = np.stack(
+        entries: list[list[int]] = np.stack(
             kernels.ends_of(axis, low, high, boxes, self.slots), 1
         ).tolist()
-        return found
+        return entries
 
     @property
     def bytes(self) -> int:

@@ -80,8 +80,8 @@ class Tama(BoxAlgorithm):
 
     def _covering(self, axis: Int32Array, low: Int32Array, high: Int32Array) -> list[int]:
         run, _ = kernels.covering_cells(axis, low, high, axis, self.levels)
-        found: list[int] = run.tolist()
-        return found
+        cells: list[int] = run.tolist()
+        return cells
 
     def find(self, codes: Int32Array) -> Int32Array:
         matched, entries = kernels.count(

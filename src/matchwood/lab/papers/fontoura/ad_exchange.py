@@ -170,8 +170,8 @@ class AdExchange:
                 f"the visit is to {publisher!r}, but its {self.attribute!r} is "
                 f"{visit[self.attribute]!r}"
             )
-        found: list[Id] = self._matcher.match({**visit, self.attribute: publisher})
-        return found
+        campaigns: list[Id] = self._matcher.match({**visit, self.attribute: publisher})
+        return campaigns
 
     def _note(self, campaign: Campaign) -> None:
         """Note a campaign and its path."""

@@ -37,9 +37,9 @@ def sort_by_digits(words, other, end):
             end[i] = total
             total += count
         for word in words:
-            place = (word >> shift) & mask
-            other[end[place]] = word
-            end[place] += 1
+            digit_value = (word >> shift) & mask
+            other[end[digit_value]] = word
+            end[digit_value] += 1
         words, other = other, words
         moved = not moved
     return moved

@@ -93,11 +93,11 @@ class ConjunctionIndex:
         return true_conjunctions[:count]
 
 
-def _taken(conjunctions: Conjunctions, which: NDArray[np.integer]) -> Conjunctions:
-    start = np.zeros(len(which) + 1, np.int64)
-    np.cumsum(np.diff(conjunctions.start)[which], out=start[1:])
+def _taken(conjunctions: Conjunctions, chosen: NDArray[np.integer]) -> Conjunctions:
+    start = np.zeros(len(chosen) + 1, np.int64)
+    np.cumsum(np.diff(conjunctions.start)[chosen], out=start[1:])
     literals = np.empty(int(start[-1]), np.int32)
-    kernels.copy(conjunctions.start, conjunctions.literals, which, start, literals)
+    kernels.copy(conjunctions.start, conjunctions.literals, chosen, start, literals)
     return Conjunctions(start, literals)
 
 

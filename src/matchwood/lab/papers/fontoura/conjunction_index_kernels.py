@@ -32,29 +32,29 @@ def distinct(start, literals):
         for i in range(low, low + width):
             mixed = (mixed ^ np.uint64(literals[i])) * np.uint64(0x9E3779B97F4A7C15)
             mixed ^= mixed >> np.uint64(29)
-        place = mixed & mask
-        while table[place] >= 0:
-            other = start[firsts[table[place]]]
-            same = start[firsts[table[place]] + 1] - other == width
+        position = mixed & mask
+        while table[position] >= 0:
+            other = start[firsts[table[position]]]
+            same = start[firsts[table[position]] + 1] - other == width
             i = 0
             while same and i < width:
                 same = literals[low + i] == literals[other + i]
                 i += 1
             if same:
                 break
-            place = (place + np.uint64(1)) & mask
-        if table[place] < 0:
-            table[place] = count
+            position = (position + np.uint64(1)) & mask
+        if table[position] < 0:
+            table[position] = count
             firsts[count] = c
             count += 1
-        numbers[c] = table[place]
+        numbers[c] = table[position]
     return firsts[:count].copy(), numbers
 
 
 @lean
-def copy(start, literals, which, new_start, out):
-    for i in range(len(which)):
-        low = start[which[i]]
+def copy(start, literals, chosen, new_start, out):
+    for i in range(len(chosen)):
+        low = start[chosen[i]]
         for j in range(new_start[i + 1] - new_start[i]):
             out[new_start[i] + j] = literals[low + j]
 
@@ -73,18 +73,18 @@ def begin_lists(true, keys, start, lists):
     """The bounds of the list of each literal, empty where it has none; entries of all."""
     entries = 0
     for i in range(len(true)):
-        place = np.int64(true[i])
+        number = np.int64(true[i])
         if len(keys) > 0:
             low, high = np.int64(0), np.int64(len(keys))
             while low < high:
                 middle = (low + high) >> 1
-                if keys[middle] < place:
+                if keys[middle] < number:
                     low = middle + 1
                 else:
                     high = middle
-            place = low if low < len(keys) and keys[low] == place else np.int64(len(start))
-        if place + 1 < len(start):
-            lists[i, _NEXT], lists[i, _END] = start[place], start[place + 1]
+            number = low if low < len(keys) and keys[low] == number else np.int64(len(start))
+        if number + 1 < len(start):
+            lists[i, _NEXT], lists[i, _END] = start[number], start[number + 1]
         else:
             lists[i, _NEXT], lists[i, _END] = 0, 0
         entries += lists[i, _END] - lists[i, _NEXT]
@@ -92,18 +92,18 @@ def begin_lists(true, keys, start, lists):
 
 
 @lean
-def count_down(lists, entries, first, left, found):
+def count_down(lists, entries, first, left, conjunctions):
     """Count `left` down by one per entry, note conjunctions that reach zero, and restore it."""
     top = 0
     for c in range(first[1]):  # of size 0: true of every event
-        found[top] = c
+        conjunctions[top] = c
         top += 1
     for i in range(len(lists)):
         for j in range(lists[i, _NEXT], lists[i, _END]):
             c = entries[j]
             left[c] -= 1
             if left[c] == 0:
-                found[top] = c
+                conjunctions[top] = c
                 top += 1
     for i in range(len(lists)):
         for j in range(lists[i, _NEXT], lists[i, _END]):
@@ -124,7 +124,7 @@ def unpack_current(current):
 
 
 @compiled
-def walk(lists, entries, first, found):
+def walk(lists, entries, first, conjunctions):
     """The walk of Whang et al. over the lists of each size k in turn; returns how many conjunctions
     were found, and entries read.
 
@@ -134,7 +134,7 @@ def walk(lists, entries, first, found):
     top = 0
     visited = 0
     for c in range(first[1]):
-        found[top] = c
+        conjunctions[top] = c
         top += 1
     heap = np.empty(len(lists), np.int64)
     popped = np.empty(len(first), np.int64)
@@ -149,7 +149,7 @@ def walk(lists, entries, first, found):
                 size = _pop(heap, size)
             goal, _ = unpack_current(popped[k - 1])
             if unpack_current(popped[0])[0] == goal:
-                found[top] = goal
+                conjunctions[top] = goal
                 top += 1
                 goal += 1
             for p in range(k):
@@ -184,11 +184,11 @@ def _skip(entries, low, high, goal):
 
 @lean
 def _push(heap, size, value):
-    place = size
-    while place > 0 and heap[(place - 1) >> 1] > value:
-        heap[place] = heap[(place - 1) >> 1]
-        place = (place - 1) >> 1
-    heap[place] = value
+    position = size
+    while position > 0 and heap[(position - 1) >> 1] > value:
+        heap[position] = heap[(position - 1) >> 1]
+        position = (position - 1) >> 1
+    heap[position] = value
     return size + 1
 
 
@@ -197,14 +197,14 @@ def _pop(heap, size):
     """Remove the smallest."""
     value = heap[size - 1]
     size -= 1
-    place = 0
-    while 2 * place + 1 < size:
-        child = 2 * place + 1
+    position = 0
+    while 2 * position + 1 < size:
+        child = 2 * position + 1
         if child + 1 < size and heap[child + 1] < heap[child]:
             child += 1
         if heap[child] >= value:
             break
-        heap[place] = heap[child]
-        place = child
-    heap[place] = value
+        heap[position] = heap[child]
+        position = child
+    heap[position] = value
     return size

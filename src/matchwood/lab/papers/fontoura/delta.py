@@ -147,11 +147,11 @@ class Delta(Algorithm):
 
     def _part(self, rules: list[_Rules]) -> _Part:
         """One index of all of these rules that are not removed."""
-        kept = [self._kept(some) for some in rules]
-        lengths = [np.diff(some.start) for some in kept]
+        kept = [self._kept(group) for group in rules]
+        lengths = [np.diff(group.start) for group in kept]
         merged = _Rules(
-            np.concatenate([some.numbers for some in kept]),
-            np.concatenate([some.program for some in kept]),
+            np.concatenate([group.numbers for group in kept]),
+            np.concatenate([group.program for group in kept]),
             np.concatenate(([0], np.cumsum(np.concatenate(lengths)))).astype(np.int64),
         )
         atoms = self.predicates.atoms

@@ -218,15 +218,15 @@ def evaluate(annotations, table, short, levels, out):
     operands.
     """
     path, result, explored, marked = levels
-    found, seen, length = 0, 0, 0
+    match_count, seen, length = 0, 0, 0
     rule = np.int64(-1)
     for word in annotations:
-        mine = rule_of(word)
-        if mine != rule:
+        leaf_rule = rule_of(word)
+        if leaf_rule != rule:
             if rule >= 0 and _close(result, marked, length, 0):
-                out[found] = rule
-                found += 1
-            rule = mine
+                out[match_count] = rule
+                match_count += 1
+            rule = leaf_rule
             seen += 1
             length = 0
             result[0], explored[0], marked[0] = 1, 0, 0
@@ -255,9 +255,9 @@ def evaluate(annotations, table, short, levels, out):
             level += 1
             result[level], explored[level], marked[level] = 1 - (level & 1), 0, 0
     if rule >= 0 and _close(result, marked, length, 0):
-        out[found] = rule
-        found += 1
-    return found, seen
+        out[match_count] = rule
+        match_count += 1
+    return match_count, seen
 
 
 @lean

@@ -12,7 +12,7 @@ from matchwood.kernels.programs import AND, FALSE, OR, TRUE, negation_of, operan
 
 @compiled
 def expand(words, word_start, budget):
-    """Reads each rule from right to left, so that operands come before their operator.
+    """Read each rule from right to left, so that operands come before their operator.
 
     Normal forms stand one after the other as on a stack, `counts` saying how many conjunctions
     each has: an OR only adds up counts, an AND multiplies the last two until one is left.
@@ -124,7 +124,7 @@ def _unite(literals, i, i_end, j, j_end, at):
 
 @lean
 def once(rules, seen, out):
-    """Each rule once: out[:returned]. `seen` is zero before and after."""
+    """Write each rule to `out` once; returns how many. `seen` is zero before and after."""
     top = 0
     for rule in rules:
         if not seen[rule]:

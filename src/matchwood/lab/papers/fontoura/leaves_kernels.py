@@ -10,7 +10,10 @@ from matchwood.kernels.programs import AND, FALSE, OR, operands_of, operator_of,
 
 @compiled
 def leaves(form, form_start, words, start, leaf_start, literals):
-    """Relies on forms to have the literals of a node before its other operands."""
+    """Fill the arrays of `Leaves`; returns the numbers of words and of leaves.
+
+    This relies on forms to have the literals of a node before its other operands.
+    """
     used, leaf, at_literal = 0, 0, 0
     for rule in range(len(form_start) - 1):
         at = form_start[rule]

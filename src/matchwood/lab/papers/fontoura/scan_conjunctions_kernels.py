@@ -46,9 +46,9 @@ def lay_out(words, start, numbers, tree_start, tree, stack):
 
 
 @lean
-def scan(rules, found, true, seen, tree_start, tree, stack, out):
+def scan(rules, conjunctions, true, seen, tree_start, tree, stack, out):
     """The rules that are true, and how many were evaluated. `true` and `seen` are left at zero."""
-    for c in found:
+    for c in conjunctions:
         true[c] = 1
     for rule in rules:
         seen[rule] = 1
@@ -60,14 +60,14 @@ def scan(rules, found, true, seen, tree_start, tree, stack, out):
             if _truth(tree, tree_start[rule], true, stack):
                 out[top] = rule
                 top += 1
-    for c in found:
+    for c in conjunctions:
         true[c] = 0
     return top, candidates
 
 
 @lean
 def _truth(tree, begin, true, stack):
-    """A tree from the top, leaving each operator as soon as it is decided."""
+    """The truth of a tree, from the top; each operator is left as soon as it is decided."""
     at = begin
     top = 0
     while True:

@@ -65,9 +65,9 @@ class Aguilera(SubscriptionAlgorithm):
         )  # (node, value) and state, by hash
         self._state = np.full(rules, NONE, np.int32)  # where the path of each rule ends
         states = self._walk(tests, values, start)
-        some = np.flatnonzero(np.diff(subscriptions.start)).astype(np.int32)
-        self._state[some] = states[some]
-        self._ends = Postings(states[some], some)
+        indexed = np.flatnonzero(np.diff(subscriptions.start)).astype(np.int32)
+        self._state[indexed] = states[indexed]
+        self._ends = Postings(states[indexed], indexed)
         self._depth = int(np.diff(start).max(initial=0))
 
     def _walk(self, tests: Int64Array, values: Int32Array, start: Int64Array) -> Int32Array:

@@ -53,10 +53,10 @@ def _edge(edges, node, value):
     key = pack_edge(node, value)
     mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
     mask = np.uint64(len(edges) - 1)
-    place = (mixed ^ (mixed >> np.uint64(32))) & mask
-    while edges[place, _EDGE] != key and edges[place, _EDGE] != NONE:
-        place = (place + np.uint64(1)) & mask
-    return place
+    position = (mixed ^ (mixed >> np.uint64(32))) & mask
+    while edges[position, _EDGE] != key and edges[position, _EDGE] != NONE:
+        position = (position + np.uint64(1)) & mask
+    return position
 
 
 @lean
@@ -66,8 +66,8 @@ def copy_edges(edges, larger):
         key = edges[i, _EDGE]
         if key != NONE:
             node, value = unpack_edge(key)
-            place = _edge(larger, node, value)
-            larger[place, _EDGE], larger[place, _STATE] = key, edges[i, _STATE]
+            position = _edge(larger, node, value)
+            larger[position, _EDGE], larger[position, _STATE] = key, edges[i, _STATE]
 
 
 @compiled
@@ -96,13 +96,13 @@ def add_paths(tests, values, start, test, following, true, first, edges, counts,
                     made += 1
                 state = np.int64(true[node])
             else:
-                place = _edge(edges, node, values[i])
-                if edges[place, _EDGE] == NONE:
-                    edges[place, _EDGE] = pack_edge(node, values[i])
-                    edges[place, _STATE], first[made] = made, NONE
+                position = _edge(edges, node, values[i])
+                if edges[position, _EDGE] == NONE:
+                    edges[position, _EDGE] = pack_edge(node, values[i])
+                    edges[position, _STATE], first[made] = made, NONE
                     made += 1
                     edge_count += 1
-                state = edges[place, _STATE]
+                state = edges[position, _STATE]
         states[rule] = state
     counts[_NODES], counts[_STATES], counts[_EDGES] = nodes, made, edge_count
 
@@ -110,7 +110,7 @@ def add_paths(tests, values, start, test, following, true, first, edges, counts,
 @lean
 def match(test, following, true, first, edges, lists, entries, codes, stack, out):
     """Write the true rules to `out`; returns how many, nodes visited, and tests made."""
-    found = 0
+    match_count = 0
     visited = 0
     tested = 0
     stack[0] = 0
@@ -120,8 +120,8 @@ def match(test, following, true, first, edges, lists, entries, codes, stack, out
         state = stack[top]
         if state < len(lists):
             for i in range(lists[state, AT], lists[state, AT] + lists[state, SIZE]):
-                out[found] = entries[i]
-                found += 1
+                out[match_count] = entries[i]
+                match_count += 1
         node = first[state]
         while node != NONE:
             visited += 1
@@ -131,9 +131,9 @@ def match(test, following, true, first, edges, lists, entries, codes, stack, out
             if code >= 0:
                 tested += 1
                 if asked < BOUND:
-                    place = _edge(edges, node, code)
-                    if edges[place, _EDGE] != NONE:
-                        stack[top] = edges[place, _STATE]
+                    position = _edge(edges, node, code)
+                    if edges[position, _EDGE] != NONE:
+                        stack[top] = edges[position, _STATE]
                         top += 1
                 else:
                     bound = code_of(asked)
@@ -141,4 +141,4 @@ def match(test, following, true, first, edges, lists, entries, codes, stack, out
                         stack[top] = true[node]
                         top += 1
             node = following[node]
-    return found, visited, tested
+    return match_count, visited, tested

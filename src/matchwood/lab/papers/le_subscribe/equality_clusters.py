@@ -55,11 +55,11 @@ class EqualityClusters:
         return self._combinations.add([schema, *equal[:, LOW].tolist()])
 
     def find(self, codes: Int32Array, out: Int32Array) -> int:
-        """Rules whose equalities are all true: out[:returned]."""
+        """Write the rules whose equalities are all true to `out`; returns how many."""
         schemas, combinations, postings = self._schemas, self._combinations, self._postings
-        found, self.visited = kernels.eqsubmatch(
+        rule_count, self.visited = kernels.eqsubmatch(
             len(schemas), schemas.start, schemas.pool, codes, combinations.table,
             combinations.start, combinations.pool, postings.lists, postings.entries,
             np.empty(len(codes) + 1, np.int32), out,
         )  # fmt: skip
-        return int(found)
+        return int(rule_count)

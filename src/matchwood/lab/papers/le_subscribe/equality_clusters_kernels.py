@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from matchwood.kernels.compiled import lean
 from matchwood.lab.papers.le_subscribe.postings_kernels import AT, SIZE
-from matchwood.lab.papers.le_subscribe.tuples_kernels import place_of
+from matchwood.lab.papers.le_subscribe.tuples_kernels import position_of
 
 
 @lean
 def eqsubmatch(schemas, schema_start, axes, codes, table, start, pool, lists, entries, items, out):
     """Write the rules to `out`; returns how many, and combinations looked up."""
-    found = 0
+    rule_count = 0
     visited = 0
     for schema in range(schemas):
         items[0] = schema
@@ -26,10 +26,10 @@ def eqsubmatch(schemas, schema_start, axes, codes, table, start, pool, lists, en
         if width <= schema_start[schema + 1] - schema_start[schema]:
             continue
         visited += 1
-        combination = table[place_of(table, start, pool, items, width)]
+        combination = table[position_of(table, start, pool, items, width)]
         if combination >= 0:
             at, size = lists[combination, AT], lists[combination, SIZE]
             for i in range(at, at + size):
-                out[found] = entries[i]
-                found += 1
-    return found, visited
+                out[rule_count] = entries[i]
+                rule_count += 1
+    return rule_count, visited

@@ -93,7 +93,7 @@ class NumberSet:
 
     def __init__(self, members: Int32Array) -> None:
         self._array, self._count = members, len(members)
-        self._place = {number: place for place, number in enumerate(members.tolist())}
+        self._position = {number: position for position, number in enumerate(members.tolist())}
 
     @property
     def members(self) -> Int32Array:
@@ -106,13 +106,13 @@ class NumberSet:
     def add(self, number: int) -> None:
         self._array = roomy(self._array, self._count + 1)
         self._array[self._count] = number
-        self._place[number] = self._count
+        self._position[number] = self._count
         self._count += 1
 
     def remove(self, number: int) -> None:
         """Remove a number; the last one takes its position."""
-        place = self._place.pop(number)
+        position = self._position.pop(number)
         self._count -= 1
-        if place < self._count:
+        if position < self._count:
             last = int(self._array[self._count])
-            self._array[place], self._place[last] = last, place
+            self._array[position], self._position[last] = last, position

@@ -9,15 +9,18 @@ from matchwood.kernels.compiled import lean
 
 @lean
 def complete(hits, needed, neqsub, out, partial):
-    """Lines 12 to 16: out[:partial] are the rules whose equalities are true."""
-    found = 0
+    """Lines 12 to 16: write the true rules to `out`; returns how many.
+
+    At first, out[:partial] are the rules whose equalities are true.
+    """
+    match_count = 0
     for i in range(partial):
         rule = out[i]
         if hits[rule] == needed[rule]:
-            out[found] = rule
-            found += 1
+            out[match_count] = rule
+            match_count += 1
     for rule in neqsub:
         if hits[rule] == needed[rule]:
-            out[found] = rule
-            found += 1
-    return found
+            out[match_count] = rule
+            match_count += 1
+    return match_count

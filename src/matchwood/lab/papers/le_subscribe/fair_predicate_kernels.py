@@ -9,10 +9,10 @@ from matchwood.kernels.compiled import lean
 
 @lean
 def complete(hits, needed, out):
-    """Lines 13 to 17: every rule."""
-    found = 0
+    """Lines 13 to 17, over every rule: write the true ones to `out`; returns how many."""
+    match_count = 0
     for rule in range(len(hits)):
         if hits[rule] == needed[rule]:
-            out[found] = rule
-            found += 1
-    return found
+            out[match_count] = rule
+            match_count += 1
+    return match_count

@@ -54,15 +54,15 @@ class Gough(SubscriptionAlgorithm):
         # Attributes that many rules have come first: fewer rules continue along every edge.
         self._order = np.argsort(-asked, kind="stable").astype(np.int32)
         self._levels: list[tuple[Int32Array, Int32Array, Int32Array, Int32Array]] = []
-        some = np.flatnonzero(np.diff(subscriptions.start)).astype(np.int32)
-        start, members = np.array([0, len(some)], np.int64), some
+        indexed = np.flatnonzero(np.diff(subscriptions.start)).astype(np.int32)
+        start, members = np.array([0, len(indexed)], np.int64), indexed
         edges = 0
         for axis in self._order.tolist():
             low = np.full(rules, ANY, np.int32)
             high = np.full(rules, ANY, np.int32)
-            mine = subscriptions.rows[:, AXIS] == axis
-            low[subscriptions.owner[mine]] = subscriptions.rows[mine, LOW]
-            high[subscriptions.owner[mine]] = subscriptions.rows[mine, HIGH]
+            on_axis = subscriptions.rows[:, AXIS] == axis
+            low[subscriptions.owner[on_axis]] = subscriptions.rows[on_axis, LOW]
+            high[subscriptions.owner[on_axis]] = subscriptions.rows[on_axis, HIGH]
             *level, start, members = kernels.build_level(
                 start, members, low, high, self.budget - edges
             )

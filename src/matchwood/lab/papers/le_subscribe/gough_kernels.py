@@ -38,9 +38,9 @@ def walk(order, node_at, start, begins, child, rest, codes):
 
 
 @inlined
-def _same(start, members, table, place, items, width):
-    low = start[table[place]]
-    if start[table[place] + 1] - low != width:
+def _same(start, members, table, position, items, width):
+    low = start[table[position]]
+    if start[table[position] + 1] - low != width:
         return False
     for i in range(width):
         if members[low + i] != items[i]:
@@ -49,17 +49,17 @@ def _same(start, members, table, place, items, width):
 
 
 @inlined
-def _place(start, members, table, items, width):
+def _position(start, members, table, items, width):
     """The position of a set in the table, or where it would go."""
     mixed = np.uint64(width)
     for i in range(width):
         mixed = (mixed ^ np.uint64(items[i])) * np.uint64(0x9E3779B97F4A7C15)
         mixed ^= mixed >> np.uint64(29)
     mask = np.uint64(len(table) - 1)
-    place = mixed & mask
-    while table[place] >= 0 and not _same(start, members, table, place, items, width):
-        place = (place + np.uint64(1)) & mask
-    return place
+    position = mixed & mask
+    while table[position] >= 0 and not _same(start, members, table, position, items, width):
+        position = (position + np.uint64(1)) & mask
+    return position
 
 
 @compiled
@@ -76,7 +76,7 @@ def _hashed(start, members, count, room):
     table = np.full(room, -1, np.int32)
     for number in range(count):
         items = members[start[number] : start[number + 1]]
-        table[_place(start, members, table, items, len(items))] = number
+        table[_position(start, members, table, items, len(items))] = number
     return table
 
 
@@ -84,9 +84,9 @@ def _hashed(start, members, count, room):
 def _number_of(items, width, start, members, table, count):
     """The number of a set, which is added if it is new; then the arrays, some of which may have
     been replaced by larger ones, and the number of sets."""
-    place = _place(start, members, table, items, width)
-    if table[place] >= 0:
-        return np.int64(table[place]), start, members, table, count
+    position = _position(start, members, table, items, width)
+    if table[position] >= 0:
+        return np.int64(table[position]), start, members, table, count
     at = start[count]
     if at + width > len(members):
         members = _larger(members, 2 * len(members) + width)
@@ -94,7 +94,7 @@ def _number_of(items, width, start, members, table, count):
     if count + 2 >= len(start):
         start = _larger(start, 2 * len(start))
     start[count + 1] = at + width
-    table[place] = count
+    table[position] = count
     if 2 * (count + 1) > len(table):
         table = _hashed(start, members, count + 1, 4 * len(table))
     return np.int64(count), start, members, table, count + 1

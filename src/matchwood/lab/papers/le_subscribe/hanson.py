@@ -56,7 +56,7 @@ class Hanson(SubscriptionAlgorithm):
         self._plant(np.unique(self._chosen[sizes > 0, AXIS]).tolist())
 
     def _most_selective(self, subscriptions: SubscriptionRows) -> Int64Array:
-        """The row of each subscription that has any, of which the least is expected to be true."""
+        """For each subscription that has rows, the one that is least likely to be true."""
         covered = (subscriptions.rows[:, HIGH] - subscriptions.rows[:, LOW]) / LAST
         share = np.maximum(covered, 1 / (self._values[subscriptions.rows[:, AXIS]] + 1))
         order = np.lexsort((share, subscriptions.owner))
@@ -67,18 +67,18 @@ class Hanson(SubscriptionAlgorithm):
         """Balanced trees for some axes, over the ends of what is chosen there, with their marks."""
         if not axes:
             return
-        mine = np.flatnonzero(np.isin(self._chosen[:, AXIS], axes)).astype(np.int32)
+        planted = np.flatnonzero(np.isin(self._chosen[:, AXIS], axes)).astype(np.int32)
         for axis in axes:
-            some = self._chosen[self._chosen[:, AXIS] == axis]
-            ends = np.unique(some[:, LOW:])
+            axis_rows = self._chosen[self._chosen[:, AXIS] == axis]
+            ends = np.unique(axis_rows[:, LOW:])
             self._nodes = roomy(self._nodes, self._node_count + len(ends))
             self._roots[axis] = kernels.balance(
                 self._nodes, self._node_count, ends.astype(np.int32)
             )
             self._node_count += len(ends)
             self._sizes[axis] = len(ends)
-        keys, positions = kernels.mark_all(self._nodes, self._roots, self._chosen[mine])
-        marked = mine[positions]
+        keys, positions = kernels.mark_all(self._nodes, self._roots, self._chosen[planted])
+        marked = planted[positions]
         if len(self._marks.lists) == 0:
             self._marks = Postings(keys, marked)
         else:

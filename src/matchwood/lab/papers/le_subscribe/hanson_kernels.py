@@ -51,9 +51,9 @@ def _unpack_link(link):
 
 
 @codec
-def _marks_of(node, which):
+def _marks_of(node, side):
     """The key of one of the sets of marks of a node."""
-    return _SETS * node + which
+    return _SETS * node + side
 
 
 @compiled
@@ -127,16 +127,16 @@ def mark_all(nodes, roots, rows):
                 larger_marked = np.empty(2 * len(keys), np.int32)
                 larger_marked[:top] = marked[:top]
                 keys, marked = larger, larger_marked
-            for which in range(_SETS):
-                begin = (first, value, value + 1)[which]
-                end = (value - 1, value, last)[which]
+            for side in range(_SETS):
+                begin = (first, value, value + 1)[side]
+                end = (value - 1, value, last)[side]
                 if begin > end or high < begin or low > end:
                     continue
                 if low <= begin and end <= high:
-                    keys[top], marked[top] = _marks_of(node, which), row
+                    keys[top], marked[top] = _marks_of(node, side), row
                     top += 1
                 else:
-                    child = nodes[node, _LEFT if which == _BELOW else _RIGHT]
+                    child = nodes[node, _LEFT if side == _BELOW else _RIGHT]
                     todo[left, _NODE], todo[left, _LEAST], todo[left, _MOST] = child, begin, end
                     left += 1
     return keys[:top].copy(), marked[:top].copy()
@@ -165,7 +165,7 @@ def match(nodes, roots, lists, entries, codes, at, size, rows, out):
                     out[partly] = entries[i]
                     partly += 1
             node = child
-    found = 0
+    match_count = 0
     tested = 0
     for i in range(partly):  # step 2: other predicates
         rule = out[i]
@@ -177,6 +177,6 @@ def match(nodes, roots, lists, entries, codes, at, size, rows, out):
                 true = False
                 break
         if true:
-            out[found] = rule
-            found += 1
-    return found, visited, partly, tested
+            out[match_count] = rule
+            match_count += 1
+    return match_count, visited, partly, tested

@@ -50,11 +50,11 @@ def match(lists, entries, lines, codes, needed, hits, out):
                     out[count] = rule
                     count += 1
                 hits[rule] += 1
-    found = 0
+    match_count = 0
     for i in range(count):
         rule = out[i]
         if hits[rule] == needed[rule]:
-            out[found] = rule
-            found += 1
+            out[match_count] = rule
+            match_count += 1
         hits[rule] = 0
-    return found, located, true
+    return match_count, located, true

@@ -14,9 +14,9 @@ AT, SIZE, ROOM = range(3)
 
 @compiled
 def put(lists, entries, used, key, value):
-    mine = lists[key]
-    if mine[SIZE] == mine[ROOM]:
-        room = 2 * mine[ROOM] + 2
+    postings = lists[key]
+    if postings[SIZE] == postings[ROOM]:
+        room = 2 * postings[ROOM] + 2
         if used + room > len(entries):
             total = np.int64(0)
             for other in range(len(lists)):
@@ -29,20 +29,22 @@ def put(lists, entries, used, key, value):
                 lists[other, AT] = used
                 used += lists[other, ROOM]
             entries = larger
-        entries[used : used + mine[SIZE]] = entries[mine[AT] : mine[AT] + mine[SIZE]]
-        mine[AT], mine[ROOM] = used, room
+        entries[used : used + postings[SIZE]] = entries[
+            postings[AT] : postings[AT] + postings[SIZE]
+        ]
+        postings[AT], postings[ROOM] = used, room
         used += room
-    entries[mine[AT] + mine[SIZE]] = value
-    mine[SIZE] += 1
+    entries[postings[AT] + postings[SIZE]] = value
+    postings[SIZE] += 1
     return entries, used
 
 
 @lean
 def drop(lists, entries, key, value):
-    mine = lists[key]
-    for i in range(mine[AT], mine[AT] + mine[SIZE]):
+    postings = lists[key]
+    for i in range(postings[AT], postings[AT] + postings[SIZE]):
         if entries[i] == value:
-            mine[SIZE] -= 1
-            entries[i] = entries[mine[AT] + mine[SIZE]]
+            postings[SIZE] -= 1
+            entries[i] = entries[postings[AT] + postings[SIZE]]
             break
-    return mine[SIZE]
+    return postings[SIZE]

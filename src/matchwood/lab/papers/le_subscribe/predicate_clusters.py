@@ -46,18 +46,18 @@ class PredicateClusters:
         """Add the predicates of a rule; returns how many there are."""
         keys, _ = keys_of(rows)
         for key in keys.tolist():
-            place = int(np.searchsorted(self.keys, key))
-            if place == len(self.keys) or self.keys[place] != key:
+            position = int(np.searchsorted(self.keys, key))
+            if position == len(self.keys) or self.keys[position] != key:
                 number = len(self.keys)
-                self.keys = np.insert(self.keys, place, key)
-                self.numbers = np.insert(self.numbers, place, number)
-            self.postings.put(int(self.numbers[place]), owner)
+                self.keys = np.insert(self.keys, position, key)
+                self.numbers = np.insert(self.numbers, position, number)
+            self.postings.put(int(self.numbers[position]), owner)
         return len(keys)
 
     def delete(self, rows: Int32Array, owner: int) -> None:
         """Remove a rule from the lists of its predicates; the predicates stay."""
-        for place in np.searchsorted(self.keys, keys_of(rows)[0]).tolist():
-            self.postings.drop(int(self.numbers[place]), owner)
+        for position in np.searchsorted(self.keys, keys_of(rows)[0]).tolist():
+            self.postings.drop(int(self.numbers[position]), owner)
 
     def satisfied(self, codes: Int32Array) -> Int32Array:
         """The predicates that are true of an event; the next call overwrites the array."""
@@ -79,11 +79,11 @@ def keys_of(rows: Int32Array) -> tuple[Int64Array, Int64Array]:
     less = ~equal & ((high != LAST) | (low == FIRST))
     greater = ~equal & (low != FIRST)
     keys = []
-    for operator, which, bound in (
+    for operator, selected, bound in (
         (EQUAL, equal, low),
         (LESS, less, high),
         (GREATER, greater, low),
     ):
-        keys.append(pack_key(pack_cluster(axis[which], operator), bound[which]))
-    row = np.concatenate([np.flatnonzero(which) for which in (equal, less, greater)])
+        keys.append(pack_key(pack_cluster(axis[selected], operator), bound[selected]))
+    row = np.concatenate([np.flatnonzero(selected) for selected in (equal, less, greater)])
     return np.concatenate(keys), row

@@ -39,8 +39,8 @@ def find_satisfied(keys, numbers, codes, out):
         code = np.int64(codes[axis])
         if code < 0:
             continue
-        place = _first(keys, axis, EQUAL, code)
-        for i in range(place, _first(keys, axis, EQUAL, code + 1)):
+        first_equal = _first(keys, axis, EQUAL, code)
+        for i in range(first_equal, _first(keys, axis, EQUAL, code + 1)):
             out[top] = numbers[i]
             top += 1
         for i in range(_first(keys, axis, LESS, code), _first(keys, axis, GREATER, 0)):

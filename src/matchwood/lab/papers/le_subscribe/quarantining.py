@@ -43,11 +43,11 @@ class Quarantining(SubscriptionAlgorithm):
         apart[self._equalities.members] = False
         self._neqsub = np.flatnonzero(apart).astype(np.int32)  # the rule in each seat
         self._seats = RuleNumbers(self._neqsub.tolist())
-        mine = apart[subscriptions.owner]
-        seat = (np.cumsum(apart) - 1).astype(np.int32)[subscriptions.owner[mine]]
-        self._clusters = PredicateClusters(subscriptions.rows[mine], seat)
+        in_quarantine = apart[subscriptions.owner]
+        seat = (np.cumsum(apart) - 1).astype(np.int32)[subscriptions.owner[in_quarantine]]
+        self._clusters = PredicateClusters(subscriptions.rows[in_quarantine], seat)
         self._needed = np.bincount(
-            seat[keys_of(subscriptions.rows[mine])[1]], minlength=len(self._neqsub)
+            seat[keys_of(subscriptions.rows[in_quarantine])[1]], minlength=len(self._neqsub)
         ).astype(np.uint16)
         self._hits = np.zeros(len(self._neqsub), np.uint16)
 

@@ -10,8 +10,11 @@ from matchwood.lab.papers.le_subscribe.row_layout import AXIS, HIGH, LOW
 
 @lean
 def match(out, partly, at, size, rows, codes):
-    """Lines 4 to 8: of out[:partly], those whose bounds are true; also bounds tested."""
-    found = 0
+    """Lines 4 to 8: keep those of out[:partly] whose bounds are true.
+
+    Returns how many they are, and how many bounds were tested.
+    """
+    match_count = 0
     tested = 0
     for i in range(partly):
         rule = out[i]
@@ -26,16 +29,16 @@ def match(out, partly, at, size, rows, codes):
                 true = False
                 break
         if true:
-            out[found] = rule
-            found += 1
-    return found, tested
+            out[match_count] = rule
+            match_count += 1
+    return match_count, tested
 
 
 @lean
-def complete(hits, needed, neqsub, out, found):
-    """Lines 17 to 21: every seat."""
+def complete(hits, needed, neqsub, out, match_count):
+    """Lines 17 to 21, over every seat: append the true rules to `out`; returns how many it has."""
     for seat in range(len(hits)):
         if hits[seat] == needed[seat]:
-            out[found] = neqsub[seat]
-            found += 1
-    return found
+            out[match_count] = neqsub[seat]
+            match_count += 1
+    return match_count

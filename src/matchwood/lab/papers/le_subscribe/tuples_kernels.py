@@ -13,17 +13,17 @@ FREE = -1
 
 
 @lean
-def place_of(table, start, pool, items, width):
+def position_of(table, start, pool, items, width):
     """Where in the table items[:width] is, or where it would be put."""
     mixed = np.uint64(width)
     for i in range(width):
         mixed = (mixed ^ np.uint64(items[i])) * np.uint64(0x9E3779B97F4A7C15)
         mixed ^= mixed >> np.uint64(29)
     mask = np.uint64(len(table) - 1)
-    place = mixed & mask
-    while table[place] != FREE:
-        low = start[table[place]]
-        if start[table[place] + 1] - low == width:
+    position = mixed & mask
+    while table[position] != FREE:
+        low = start[table[position]]
+        if start[table[position] + 1] - low == width:
             same = True
             for i in range(width):
                 if pool[low + i] != items[i]:
@@ -31,8 +31,8 @@ def place_of(table, start, pool, items, width):
                     break
             if same:
                 break
-        place = (place + np.uint64(1)) & mask
-    return place
+        position = (position + np.uint64(1)) & mask
+    return position
 
 
 @lean
@@ -40,20 +40,20 @@ def fill_table(table, start, pool, count):
     for number in range(count):
         low = start[number]
         items = pool[low : start[number + 1]]
-        table[place_of(table, start, pool, items, len(items))] = number
+        table[position_of(table, start, pool, items, len(items))] = number
 
 
 @lean
-def add_all(table, start, pool, count, given, flat, numbers):
-    for i in range(len(given) - 1):
-        items = flat[given[i] : given[i + 1]]
-        place = place_of(table, start, pool, items, len(items))
-        if table[place] == FREE:
-            table[place] = count
+def add_all(table, start, pool, count, flat_start, flat, numbers):
+    for i in range(len(flat_start) - 1):
+        items = flat[flat_start[i] : flat_start[i + 1]]
+        position = position_of(table, start, pool, items, len(items))
+        if table[position] == FREE:
+            table[position] = count
             low = start[count]
             for j in range(len(items)):
                 pool[low + j] = items[j]
             count += 1
             start[count] = low + len(items)
-        numbers[i] = table[place]
+        numbers[i] = table[position]
     return count

@@ -28,13 +28,13 @@ def least(problem: OrderingProblem, truth: BoolArray) -> float:
     _check(problem)
     subscriptions = _sets(problem)
     matched = problem.matched(truth)
-    needed = {t for i, some in enumerate(subscriptions) for t in some if matched[i]}
-    open_ = [some for i, some in enumerate(subscriptions) if not matched[i]]
-    false = sorted({t for some in open_ for t in some if not truth[t]})
+    needed = {t for i, predicates in enumerate(subscriptions) for t in predicates if matched[i]}
+    open_ = [predicates for i, predicates in enumerate(subscriptions) if not matched[i]]
+    false = sorted({t for predicates in open_ for t in predicates if not truth[t]})
     best = float("inf")
     for size in range(len(false) + 1):
         for chosen in combinations(false, size):
-            if all(some & set(chosen) for some in open_):
+            if all(predicates & set(chosen) for predicates in open_):
                 best = min(best, float(problem.cost[list(chosen)].sum()))
     return best + float(problem.cost[sorted(needed)].sum())
 
@@ -66,8 +66,12 @@ class Optimum:
         remembered = self._known.get(known)
         if remembered is not None:
             return remembered
-        open_ = [some for some in self._sets if not any(known[t] is False for t in some)]
-        choices = {t for some in open_ for t in some if known[t] is None}
+        open_ = [
+            predicates
+            for predicates in self._sets
+            if not any(known[t] is False for t in predicates)
+        ]
+        choices = {t for predicates in open_ for t in predicates if known[t] is None}
         best = (float("inf"), -1) if choices else (0.0, -1)
         for t in sorted(choices):
             chance = float(self._problem.selectivity[t])

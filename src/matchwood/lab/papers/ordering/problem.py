@@ -44,8 +44,8 @@ class OrderingProblem(NamedTuple):
 
     def matched(self, truth: BoolArray) -> BoolArray:
         """Which subscriptions match: what every ordering has to find."""
-        some: BoolArray = np.logical_and.reduceat(truth[self.predicate], self.start[:-1])
-        return some
+        matched: BoolArray = np.logical_and.reduceat(truth[self.predicate], self.start[:-1])
+        return matched
 
 
 class Evaluated(NamedTuple):

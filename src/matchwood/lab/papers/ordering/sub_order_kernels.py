@@ -11,7 +11,7 @@ from matchwood.kernels.compiled import compiled
 
 @compiled
 def difference(a, b, selectivity, cost):
-    """C(a, b) - C(b, a): each shared predicate, if it is false, spares the other chain.
+    """C(a, b) - C(b, a): a shared predicate that is false spares the other chain.
 
     Chains are in one order of all predicates, so links do not cross. `reach` is the chance to get
     to a link; `above` the cost of what stands above it, links before it left out.
@@ -71,32 +71,32 @@ def compare_pairs(start, chain, owner_start, owner, selectivity, cost, most):
                     other = owner[i + 1 + j]
                 else:
                     other = owner[low + (i - low + 1 + j * (size - 1) // most) % size]
-                one = owner[i]
-                if one == other:
+                subscription = owner[i]
+                if subscription == other:
                     continue
-                found = difference(
-                    chain[start[one] : start[one + 1]],
+                cost_difference = difference(
+                    chain[start[subscription] : start[subscription + 1]],
                     chain[start[other] : start[other + 1]],
                     selectivity,
                     cost,
                 )
-                if found == 0.0:
+                if cost_difference == 0.0:
                     continue
-                before[count] = one if found < 0 else other
-                after[count] = other if found < 0 else one
-                saves[count] = abs(found)
+                before[count] = subscription if cost_difference < 0 else other
+                after[count] = other if cost_difference < 0 else subscription
+                saves[count] = abs(cost_difference)
                 count += 1
     return before[:count], after[:count], saves[:count]
 
 
 @compiled
 def join_pairs(before, after, size):
-    """Runs of chains, by the pairs in turn, one after the other."""
+    """Join chains into runs, taking the pairs in turn; returns all chains, run after run."""
     next_of = np.full(size, -1, np.int32)
     has_before = np.zeros(size, np.bool_)
     run = np.arange(size)
     heads = np.empty(size, np.int32)
-    found = 0
+    head_count = 0
     for i in range(len(before)):
         u, v = before[i], after[i]
         if next_of[u] >= 0 or has_before[v]:
@@ -113,8 +113,8 @@ def join_pairs(before, after, size):
         run[a] = b
         next_of[u] = v
         has_before[v] = True
-        heads[found] = u
-        found += 1
+        heads[head_count] = u
+        head_count += 1
     order = np.empty(size, np.int32)
     done = np.zeros(size, np.bool_)
     previous = np.full(size, -1, np.int32)
@@ -122,8 +122,8 @@ def join_pairs(before, after, size):
         if next_of[u] >= 0:
             previous[next_of[u]] = u
     count = 0
-    for i in range(found + size):
-        u = heads[i] if i < found else i - found
+    for i in range(head_count + size):
+        u = heads[i] if i < head_count else i - head_count
         if done[u]:
             continue
         while previous[u] >= 0:

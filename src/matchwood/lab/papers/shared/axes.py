@@ -50,8 +50,12 @@ class Crowded(Exception):
 
 
 class Constraints(NamedTuple):
-    """Rule r has constraints start[r] to start[r + 1], by axis; constraint c has the intervals
-    span[c] to span[c + 1], ends included; none where it contradicts itself. Axis -1: `false`."""
+    """The constraints of many rules, each a set of intervals on one axis.
+
+    Rule r has the constraints start[r] to start[r + 1], ordered by axis. Constraint c has the
+    intervals span[c] to span[c + 1], whose ends belong to them; it has none if it contradicts
+    itself. The rule `false` has one constraint, on axis -1.
+    """
 
     start: Int64Array
     axis: Int32Array
@@ -314,19 +318,19 @@ def _in_order(constraints: Constraints, accepted: Int64Array) -> Constraints:
     if (np.diff(accepted) > 0).all():
         return constraints
     order = np.argsort(accepted)
-    which = _spans(constraints.start, order)
-    intervals = _spans(constraints.span, which)
+    chosen = _spans(constraints.start, order)
+    intervals = _spans(constraints.span, chosen)
     return Constraints(
         np.r_[0, np.cumsum(np.diff(constraints.start)[order])],
-        constraints.axis[which],
-        np.r_[0, np.cumsum(np.diff(constraints.span)[which])],
+        constraints.axis[chosen],
+        np.r_[0, np.cumsum(np.diff(constraints.span)[chosen])],
         constraints.low[intervals],
         constraints.high[intervals],
     )
 
 
 def _spans(start: Int64Array, chosen: Int64Array) -> Int64Array:
-    """start[i] to start[i + 1] of every chosen i, one after the other."""
+    """The numbers from start[i] to before start[i + 1] for every chosen i, one after the other."""
     sizes = np.diff(start)[chosen]
     first = np.repeat(start[:-1][chosen] - np.r_[0, np.cumsum(sizes)[:-1]], sizes)
     spans: Int64Array = first + np.arange(len(first))

@@ -62,16 +62,16 @@ def constraints(words, start, axis_of, atom_start, atom_low, atom_high):
             axis[top] = -1
             top += 1
             span[top] = end
-        mine = words[start[rule] + (word < 0) : start[rule + 1]].copy()
-        for i in range(1, len(mine)):  # by axis; rules are short
+        literals = words[start[rule] + (word < 0) : start[rule + 1]].copy()
+        for i in range(1, len(literals)):  # by axis; rules are short
             j = i
-            while j > 0 and axis_of[atom_of(mine[j - 1])] > axis_of[atom_of(mine[j])]:
-                mine[j - 1], mine[j] = mine[j], mine[j - 1]
+            while j > 0 and axis_of[atom_of(literals[j - 1])] > axis_of[atom_of(literals[j])]:
+                literals[j - 1], literals[j] = literals[j], literals[j - 1]
                 j -= 1
-        for i in range(len(mine)):
-            on = axis_of[atom_of(mine[i])]
-            other_low, other_high = _intervals(mine[i], atom_start, atom_low, atom_high)
-            if i > 0 and axis_of[atom_of(mine[i - 1])] == on:
+        for i in range(len(literals)):
+            on = axis_of[atom_of(literals[i])]
+            other_low, other_high = _intervals(literals[i], atom_start, atom_low, atom_high)
+            if i > 0 and axis_of[atom_of(literals[i - 1])] == on:
                 begin = span[top - 1]
                 before_low, before_high = low[begin:end].copy(), high[begin:end].copy()
                 end = begin

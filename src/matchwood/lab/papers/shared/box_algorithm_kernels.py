@@ -43,9 +43,9 @@ def split_boxes(start, axis, span, low, high, counts):
             at = end + start[rule + 1] - start[rule]
             end = at
             for c in range(start[rule + 1] - 1, start[rule] - 1, -1):
-                some = span[c + 1] - span[c]
-                chosen = span[c] + rest % some
-                rest //= some
+                choices = span[c + 1] - span[c]
+                chosen = span[c] + rest % choices
+                rest //= choices
                 at -= 1
                 out_axis[at], out_low[at], out_high[at] = axis[c], low[chosen], high[chosen]
             rule_of[box] = rule

@@ -51,9 +51,9 @@ def flatten(operator, start, operands, roots, first):
             larger = np.empty(2 * len(kept) + width, np.int32)
             larger[: new_start[count]] = kept[: new_start[count]]
             kept = larger
-        found = _intern(op, items, width, table, new_operator, new_start, kept, count)
-        mapped[node] = first + found
-        count = max(count, found + 1)
+        number = _intern(op, items, width, table, new_operator, new_start, kept, count)
+        mapped[node] = first + number
+        count = max(count, number + 1)
     new_roots = np.empty(len(roots), np.int32)
     for rule in range(len(roots)):
         new_roots[rule] = roots[rule] if roots[rule] < first else mapped[roots[rule] - first]
@@ -62,7 +62,7 @@ def flatten(operator, start, operands, roots, first):
 
 @compiled
 def _sorted_unique(items, width):
-    """Sort items[:width] and drop what is there twice; how many are left."""
+    """Sort items[:width] and drop duplicates; returns how many are left."""
     if width > 24:
         items[:width] = np.sort(items[:width])
     else:
@@ -89,9 +89,9 @@ def _intern(op, items, width, table, operator, start, kept, count):
         mixed = (mixed ^ np.uint64(items[i])) * np.uint64(1099511628211)
         mixed ^= mixed >> np.uint64(29)
     mask = np.uint64(len(table) - 1)
-    place = mixed & mask
-    while table[place] >= 0:
-        node = table[place]
+    position = mixed & mask
+    while table[position] >= 0:
+        node = table[position]
         if operator[node] == op and start[node + 1] - start[node] == width:
             same = True
             for i in range(width):
@@ -100,8 +100,8 @@ def _intern(op, items, width, table, operator, start, kept, count):
                     break
             if same:
                 return np.int64(node)
-        place = (place + np.uint64(1)) & mask
-    table[place] = count
+        position = (position + np.uint64(1)) & mask
+    table[position] = count
     operator[count] = op
     kept[start[count] : start[count] + width] = items[:width]
     start[count + 1] = start[count] + width

@@ -9,22 +9,25 @@ from matchwood.kernels.compiled import lean
 
 @lean
 def stab(tree_at, tree_size, start, bound, entries, slots, codes, out):
-    """The literals that are true of single codes: out[:returned]. See `index.build.stabbing`."""
+    """Write the literals that are true of single codes to `out`; returns how many.
+
+    See `index.build.stabbing`.
+    """
     top = 0
     for i in range(len(slots)):
         code = codes[i]
         if code < 0:
             continue  # a list
         at = tree_at[slots[i]]
-        place = tree_size[slots[i]] + code
-        for j in range(start[at + place], start[at + place + 1]):
+        tree_node = tree_size[slots[i]] + code
+        for j in range(start[at + tree_node], start[at + tree_node + 1]):
             out[top] = entries[j]
             top += 1
-        while place > 1:
-            right = place & 1
-            place >>= 1
-            low = start[at + place]
-            half = (start[at + place + 1] - low) >> 1
+        while tree_node > 1:
+            right = tree_node & 1
+            tree_node >>= 1
+            low = start[at + tree_node]
+            half = (start[at + tree_node + 1] - low) >> 1
             if right:
                 low += half
             for j in range(low, low + half):
