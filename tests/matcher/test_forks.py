@@ -215,19 +215,21 @@ def test_a_strategy_that_was_being_prepared_is_tried_again_in_the_child():
 
 def test_expressions_that_are_being_searched_with_are_compiled_anew():
     one = patterns_expressions.Expression("a+")
-    some = patterns_expressions.ExpressionSet(["a|b", "c|d"])
+    some = patterns_expressions.ExpressionSet(["a|b", "c|d", "needed+"])
     assert one.finds("aa")
-    compiled, together = one._compiled, some._chunks[0]._together
+    compiled, together = one._compiled, some._sets[0]._together
+    filtered = some._filters[0]._filter
     assert strings.regular_expression("a+") is compiled
-    strings._asked += [compiled, together]
+    strings._asked += [compiled, together, filtered]
 
     def work():
         assert one.finds("aa")
         assert one._compiled is not compiled
         assert strings.rlike("aa", "a+")
         assert strings.regular_expression("a+") is one._compiled
-        assert some.found("xd") == [1]
-        assert some._chunks[0]._together is not together
+        assert some.found("needed, xd") == [1, 2]
+        assert some._sets[0]._together is not together
+        assert some._filters[0]._filter is not filtered
 
     try:
         in_child(work)

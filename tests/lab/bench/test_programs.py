@@ -21,6 +21,7 @@ PROGRAMS = sorted(
 EXPECTED = {
     "boxes": ("match_ms", {"dexin, matchwood", "dexin, dexin", "sparse, tama", "dense, h-tree"}),
     "engine": ("scan_over_kernel_p50", {"uniform", "zipf"}),
+    "expressions": ("candidates_per_value", {"50 expressions", "500 expressions"}),
     "few": ("event_p50_us", {"match", "match in between", "rule-engine"}),
     "files": ("load_ms", {"checked", "trusted"}),
     "matcher_soak": ("rss_mib", {"start", "1/4", "4/4", "trimmed"}),

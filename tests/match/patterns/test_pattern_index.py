@@ -17,7 +17,7 @@ from matchwood.language.tree import Call, Like
 from matchwood.language.tree.arithmetic import Attribute
 from matchwood.language.values import Value
 from matchwood.match.patterns import pattern_index as patterns
-from matchwood.match.patterns.expressions import Expression, ExpressionSet, needed_text
+from matchwood.match.patterns.expressions import Expression, ExpressionSet
 from matchwood.match.patterns.gram_kernels import (
     MASK,
     choose_checks,
@@ -273,52 +273,87 @@ def test_each_kernel_is_compiled_for_one_type_of_arrays():
 
 FRAGMENTS = [*"abk.^$|()[]{}*+?-,\\", "(?i)", "(?:", "[^", "[]", "[[:alpha:]]", r"\d", r"\."]
 FRAGMENTS += [r"\Qa|b\E", r"\x61", r"\pL", r"\b", "{2}", "{,2}", "{1,}", r"\[", r"[\]]", "ab", "é"]
+# Texts that a filter looks for, which must not be shorter.
+FRAGMENTS += ["akaba", "KABAK", "ékaba", r"\x{212a}aba", "kaba|", "(kab|bak)a"]
 fragments = st.sampled_from(FRAGMENTS)
+characters = st.sampled_from("abkAKK.éÉ1|{},2")
+strings = st.text(characters, max_size=10)
+strings |= st.lists(st.sampled_from(["kab", "aKA", "KABA", "bak", "É", " "]), max_size=5).map(
+    "".join
+)
 
 
 @pytest.mark.slow
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=700, deadline=None)
 @given(
-    st.lists(fragments, max_size=9).map("".join),
-    st.lists(st.text(st.sampled_from("abkAKK.é1|{},2"), max_size=10), max_size=8),
+    st.lists(st.lists(fragments, max_size=9).map("".join), max_size=5),
+    st.lists(strings, max_size=8),
 )
-def test_a_needed_text_is_needed(pattern, texts):
-    try:
-        node = Like("a", "rlike", pattern)
-    except RuleError:
-        return
-    needed = fold_case(needed_text(pattern))
+def test_expressions_are_found_together_as_each_alone(written, texts):
+    nodes = []
+    for pattern in written:
+        try:
+            nodes.append(Like("a", "rlike", pattern))
+        except RuleError:
+            pass
+    together = ExpressionSet([node.pattern for node in nodes])
     for text in texts:
-        if Expression(pattern).finds(text):
-            assert needed in fold_case(text)
-    index = PatternIndex([(0, node)])
+        assert together.found(text) == [
+            i for i, node in enumerate(nodes) if Expression(node.pattern).finds(text)
+        ]
+    index = PatternIndex(numbered(nodes))
     for text in texts:
-        assert index.hits(text).tolist() == expected([node], text)
+        assert sorted(index.hits(text).tolist()) == expected(nodes, text)
 
 
-@pytest.mark.parametrize(
-    ("pattern", "needed"),
-    [
-        ("invoke-.*", "invoke-"),
-        (r"^C:\\Users\\", "C:\\Users\\"),
-        ("ab?cd", "cd"),
-        ("ab{2}c", "a"),
-        ("(ab|cd)ef", "ef"),
-        ("a|b", ""),
-        (r"\Qabc\E", ""),
-        ("[abc]d", "d"),
-        ("[]abc]d", "d"),
-        ("x[[:digit:]]", "x"),
-        ("(?i)ABC", "ABC"),
-        (r"\pL{3}za", "za"),
-        (r"ab\p{^Greek}cde", "cde"),
-        (r"abc\PLz", "abc"),
-        (r"ab\p{Greek", ""),
-        (r"ab\p", ""),
-    ],
-)
-def test_needed_text(pattern, needed):
-    assert needed_text(pattern) == needed
+def test_only_expressions_whose_texts_are_there_are_searched():
+    patterns = [
+        "invoke-.*",
+        r"^C:\\Users\\",
+        "(curl|wget) http",
+        "(?i)POWERshell",
+        "[ab]{2}",
+        "a|b",
+    ]
+    expressions = ExpressionSet(patterns)
+    assert expressions._unaided == [4, 5]  # which need no text
+    assert expressions.found("PowerShell, curl, wget") == [3]
+    assert expressions.tried == 1
+    assert expressions.found("xyz") == []
+    assert expressions.tried == 1
+    assert expressions.found("Invoke-a, wget http://, b") == [2, 5]
+
+
+def test_a_filter_that_is_too_large_is_divided(monkeypatch):
+    monkeypatch.setattr("matchwood.match.patterns.expressions.FILTER_TEXT", 1 << 20)
+    patterns = [f"{i * 7919 % 10_007:05}{i:07}{i * 31 % 997:03}abc+$" for i in range(9_000)]
+    expressions = ExpressionSet(patterns)
+    assert len(expressions._filters) > 1
+    for i in (0, 4_321, 8_999):
+        assert expressions.found(patterns[i][:-2]) == [i]
+        assert expressions.found(patterns[i][:-3]) == []
+
+
+def test_an_expression_that_is_too_large_for_a_filter_is_searched_anyway():
+    text = "x" * 30_000
+    expressions = ExpressionSet(["needed", "[ab]{4}" + text, "other"])
+    assert expressions._unaided == [1]
+    assert expressions.found(f"abab{text} needed") == [0, 1]
+    assert expressions.found(f"abcb{text}") == []
+
+
+def test_all_expressions_are_searched_if_their_filter_runs_out_of_memory():
+    class Exhausted:
+        def __init__(self, whole):
+            self.re = whole.re
+
+        def Match(self, text, potential):
+            return None
+
+    expressions = ExpressionSet(["needed", "other$"])
+    expressions._filters[0]._filter = Exhausted(expressions._filters[0]._filter)
+    assert expressions.found("another") == [1]
+    assert expressions.tried == 2
 
 
 def test_a_set_that_runs_out_of_memory_is_asked_one_by_one(monkeypatch):
@@ -343,7 +378,7 @@ def test_no_expression_hangs():
 def test_large_expressions_are_not_put_into_one_set():
     patterns = [rf"\pL{{{n}}}|{n}" for n in range(1, 21)]
     expressions = ExpressionSet(patterns)
-    assert len(expressions._chunks) > 2
+    assert len(expressions._sets) > 2
     for text in ("é" * 12, "5", "nothing here: 17", ""):
         expected = [n for n, pattern in enumerate(patterns) if rlike(text, pattern)]
         assert expressions.found(text) == expected

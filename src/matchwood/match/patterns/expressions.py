@@ -1,12 +1,14 @@
-"""Regular expressions on RE2: what text they all need, and sets of those that need none.
+"""Regular expressions on RE2: which of many are found in a string.
 
-An expression that needs a literal text is a candidate only if a string contains that text; the
-others are searched together, in sets. RE2 takes time linear in the string, whatever the expression.
+`re2.Filter` knows what texts each expression needs, looks for those of all expressions in one pass,
+and names the few expressions that may be found. Expressions that need no text are searched
+together, in sets. RE2 takes time linear in the string, whatever the expression.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from matchwood.language.strings import (
@@ -17,6 +19,14 @@ from matchwood.language.strings import (
     regular_expression,
     search_options,
 )
+
+# Characters of the expressions of a filter. RE2 refuses about 130,000 characters of needed texts,
+# and an expression may need more text than it has characters; then its filter is divided.
+FILTER_TEXT = 120_000
+
+# A text that is appended to every string, and that one more expression of every filter needs. A
+# filter that runs out of memory finds no text, and only this one's absence shows it.
+CANARY = "\0\1\2\3\4"
 
 # Expressions per set; one set of all of them would have too many states.
 SET_SIZE = 400
@@ -32,120 +42,6 @@ SET_MEMORY = 256 << 20
 
 # Bytes of memory that each set has at least: RE2's default.
 LEAST_MEMORY = SEARCH_MEMORY
-
-_SIMPLE_ESCAPES = "dDwWsSbBAz"
-_QUANTIFIERS = "*+?{"
-
-
-def needed_text(expression: str) -> str:
-    r"""A text, in ASCII and up to case, that every string the expression finds contains.
-
-    Whatever is not plainly a literal is passed over; '' is always a correct answer.
-
-    >>> needed_text(r"(?i)invoke-\w+\s+https?://")
-    'invoke-'
-    >>> needed_text("a|b")
-    ''
-    """
-    best = run = ""
-    i = 0
-    while i < len(expression):
-        character = expression[i]
-        i += 1
-        literal = ""
-        if character == "|" or character == ")":
-            return ""
-        if character == "\\":
-            escaped = expression[i : i + 1]
-            i += 1
-            if escaped.isascii() and not escaped.isalnum():
-                literal = escaped
-            elif escaped in ("p", "P"):
-                i = _after_property(expression, i)
-            elif escaped not in _SIMPLE_ESCAPES:
-                return ""
-        elif character == "[":
-            i = _after_class(expression, i)
-        elif character == "(":
-            i = _after_group(expression, i)
-        elif character not in ".^$" and character.isascii():
-            literal = character
-        if i < 0 or character in _QUANTIFIERS:
-            return ""
-        if expression[i : i + 1] in tuple(_QUANTIFIERS):
-            i = _after_quantifiers(expression, i)
-            if i < 0:
-                return ""
-            best, run = max(best, run, key=len), ""
-        elif literal:
-            run += literal
-        else:
-            best, run = max(best, run, key=len), ""
-    return max(best, run, key=len)
-
-
-def _after_property(expression: str, i: int) -> int:
-    r"""The index after the name of a class of characters, as in `\pL` and `\p{Greek}`, or -1."""
-    if expression[i : i + 1] != "{":
-        return i + 1 if i < len(expression) else -1
-    return expression.find("}", i) + 1 or -1
-
-
-def _after_class(expression: str, i: int) -> int:
-    """The index after a class that was opened before i, or -1 if that is not plain."""
-    if expression[i : i + 1] == "^":
-        i += 1
-    if expression[i : i + 1] == "]":
-        i += 1
-    while i < len(expression):
-        if expression.startswith("[:", i):
-            i = expression.find(":]", i + 2) + 2
-            if i < 2:
-                return -1
-        elif expression[i] == "\\":
-            if expression[i + 1 : i + 2] in ("Q", "E", ""):
-                return -1
-            i += 2
-        elif expression[i] == "]":
-            return i + 1
-        else:
-            i += 1
-    return -1
-
-
-def _after_group(expression: str, i: int) -> int:
-    """The index after a group that was opened before i, or -1 if that is not plain."""
-    depth = 1
-    while i < len(expression):
-        character = expression[i]
-        i += 1
-        if character == "\\":
-            if expression[i : i + 1] in ("Q", "E", ""):
-                return -1
-            i += 1
-        elif character == "[":
-            i = _after_class(expression, i)
-            if i < 0:
-                return -1
-        elif character == "(":
-            depth += 1
-        elif character == ")":
-            depth -= 1
-            if depth == 0:
-                return i
-    return -1
-
-
-def _after_quantifiers(expression: str, i: int) -> int:
-    """The index after `*`, `+?`, `{2,3}` and the like, or -1 for a `{` that is no quantifier."""
-    while expression[i : i + 1] in tuple(_QUANTIFIERS):
-        if expression[i] == "{":
-            end = expression.find("}", i)
-            if end < 0 or not expression[i + 1 : end].replace(",", "", 1).isdecimal():
-                return -1
-            i = end
-        i += 1
-    return i
 
 
 class Expression:
@@ -169,34 +65,133 @@ class Expression:
 
 
 class ExpressionSet:
-    """Many expressions, searched in one pass per set.
+    """Many expressions, searched together.
 
-    >>> ExpressionSet(["^a", "b$", "c"]).found("ab")
-    [0, 1]
+    >>> expressions = ExpressionSet(["^ab", "b$", "bc+", "."])
+    >>> expressions.found("abb")
+    [0, 1, 3]
     """
 
     def __init__(self, patterns: Sequence[str]) -> None:
-        chunks: list[list[str]] = [[]]
-        size = steps = 0
-        for pattern in patterns:
-            if len(chunks[-1]) >= SET_SIZE or size > SET_TEXT or steps > SET_STEPS:
-                chunks.append([])
-                size = steps = 0
-            chunks[-1].append(pattern)
-            size += len(pattern)
-            steps += _steps(pattern)
-        memory = max(LEAST_MEMORY, SET_MEMORY // len(chunks))
-        self._chunks = [_Chunk(chunk, memory) for chunk in chunks]
+        self.tried = 0  # expressions that were searched alone so far; threads may lose a few counts
+        self._filters: list[_Filter] = []
+        unaided: list[int] = []
+        todo = list(_parts(patterns))
+        while todo:
+            indices = todo.pop()
+            expressions = _Filter(indices, [patterns[index] for index in indices])
+            if not expressions.is_too_large():
+                unneeding = expressions.without_needed_text()
+                unaided += unneeding
+                indices = sorted({*indices} - {*unneeding})
+                if unneeding:
+                    expressions = _Filter(indices, [patterns[index] for index in indices])
+                if indices:
+                    self._filters.append(expressions)
+            elif len(indices) > 1:
+                middle = len(indices) // 2
+                todo += [indices[:middle], indices[middle:]]
+            else:
+                unaided += indices
+        unaided.sort()
+        self._unaided = unaided
+        self._sets = _sets([patterns[index] for index in unaided])
 
     def found(self, text: str) -> list[int]:
-        """The indices of the patterns that are found in the text."""
+        """The indices of the patterns that are found in the text, in ascending order."""
         encoded = text.encode()
         indices: list[int] = []
+        for expressions in self._filters:
+            candidates = expressions.candidates(encoded)
+            self.tried += len(candidates)
+            indices += expressions.found_among(candidates, encoded)
         first = 0
-        for chunk in self._chunks:
-            indices += [first + index for index in chunk.found(encoded, text)]
-            first += len(chunk.alone)
+        for together in self._sets:
+            indices += [self._unaided[first + index] for index in together.found(encoded, text)]
+            first += len(together.alone)
+        indices.sort()
         return indices
+
+
+def _parts(patterns: Sequence[str]) -> Iterator[list[int]]:
+    """The indices of all patterns, in parts of about as many characters as a filter takes."""
+    part: list[int] = []
+    size = 0
+    for index, pattern in enumerate(patterns):
+        part.append(index)
+        size += len(pattern)
+        if size > FILTER_TEXT:
+            yield part
+            part, size = [], 0
+    if part:
+        yield part
+
+
+class _Filter:
+    """Some expressions in one RE2 filter, which knows the texts that each of them needs."""
+
+    def __init__(self, indices: Sequence[int], patterns: Sequence[str]) -> None:
+        self._indices = indices
+        self._patterns = patterns
+        self._filter = _filter_of(patterns)
+
+    def is_too_large(self) -> bool:
+        """Whether RE2 refuses so much text."""
+        return self._filter is None
+
+    def without_needed_text(self) -> list[int]:
+        """The indices of the expressions that need no text: an empty text has none."""
+        return [self._indices[number] for number in self._filter.Match(b"", True) or ()]
+
+    def candidates(self, encoded: bytes) -> Sequence[int]:
+        """The numbers of the expressions whose needed texts are there."""
+        if is_left(self._filter):
+            self._filter = _filter_of(self._patterns)
+        match = partial(self._filter.Match, potential=True)
+        candidates = asked(self._filter, match, encoded + CANARY.encode())
+        if not candidates or candidates[-1] != len(self._patterns):
+            return range(len(self._patterns))
+        return list(candidates[:-1])
+
+    def found_among(self, candidates: Sequence[int], encoded: bytes) -> list[int]:
+        """The indices of those candidates that are found in a text."""
+        return [
+            self._indices[number]
+            for number in candidates
+            if asked(self._filter, self._filter.re(number).search, encoded) is not None
+        ]
+
+
+def _filter_of(patterns: Sequence[str]) -> Any:
+    """A filter of the patterns and of one more, which needs the canary; None if it is too large."""
+    import re2
+
+    together = re2.Filter()
+    options = search_options()
+    for pattern in (*patterns, CANARY):
+        together.Add(pattern, options)
+    try:
+        together.Compile()
+    except re2.error:
+        return None
+    return together
+
+
+def _sets(patterns: Sequence[str]) -> list[_Set]:
+    """The patterns in sets that are not too large."""
+    if not patterns:
+        return []
+    chunks: list[list[str]] = [[]]
+    size = steps = 0
+    for pattern in patterns:
+        if len(chunks[-1]) >= SET_SIZE or size > SET_TEXT or steps > SET_STEPS:
+            chunks.append([])
+            size = steps = 0
+        chunks[-1].append(pattern)
+        size += len(pattern)
+        steps += _steps(pattern)
+    memory = max(LEAST_MEMORY, SET_MEMORY // len(chunks))
+    return [_Set(chunk, memory) for chunk in chunks]
 
 
 def _steps(pattern: str) -> int:
@@ -204,7 +199,7 @@ def _steps(pattern: str) -> int:
     return program_size(pattern) if "{" in pattern or "\\" in pattern else len(pattern)
 
 
-class _Chunk:
+class _Set:
     """Some expressions in one RE2 set."""
 
     def __init__(self, patterns: Sequence[str], memory: int) -> None:

@@ -17,18 +17,18 @@ so that the kernels give the same results when they are not compiled.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.kernels.array_types import Int32Array, UInt8Array
-from matchwood.kernels.compiled import codec, compiled
+from matchwood.kernels.compiled import compiled
 
 Bounds = NDArray[np.int64]
 
-# What a candidate is verified against: the text, the folded text, or nothing here (by the caller).
-EXACT, FOLDED, UNDECIDED = 0, 1, 2
+# What a candidate is verified against: the text, or the folded text.
+EXACT, FOLDED = 0, 1
 
 # In place of the length of a gram: the pattern has none, or its whole text is hashed.
 NO_GRAM, WHOLE = -1, 0
@@ -50,28 +50,6 @@ LONG_PIECE = 32
 COMMON = (0, 4000, 400, 60, 16, 0, 4, 0, 0)
 
 
-@codec
-def mark_undecided(number: Any) -> Any:
-    """The number of a pattern or test that is a candidate, which has yet to be searched.
-
-    >>> mark_undecided(3), is_undecided(-4), without_mark(-4)
-    (-4, True, 3)
-    """
-    return -1 - number
-
-
-@codec
-def is_undecided(number: Any) -> Any:
-    """Whether a number is marked by `mark_undecided`."""
-    return number < 0
-
-
-@codec
-def without_mark(number: Any) -> Any:
-    """The number of a pattern or test, given the one that marks it as undecided."""
-    return -1 - number
-
-
 class Patterns(NamedTuple):
     """All patterns; piece j of pattern p is codes[piece_at[j]:piece_at[j + 1]], j from first[p]."""
 
@@ -81,7 +59,7 @@ class Patterns(NamedTuple):
     piece_plain: UInt8Array  # 1: no `_` in it
     first: Int32Array
     shortest: Int32Array  # length of the shortest string that it can be true of
-    compared: UInt8Array  # EXACT, FOLDED or UNDECIDED
+    compared: UInt8Array  # EXACT or FOLDED
 
 
 class Grams(NamedTuple):
@@ -398,10 +376,7 @@ def _next_epoch(sc: GramScratch) -> int:
 def match_texts(
     texts: Int32Array, bounds: Bounds, ps: Patterns, gs: Grams, fold: Int32Array, sc: GramScratch
 ) -> tuple[Bounds, Int32Array, int]:
-    """The patterns of each text, as bounds and members, and how many were candidates.
-
-    Where its gram is there and the caller has to decide, a pattern is marked (`mark_undecided`).
-    """
+    """The patterns of each text, as bounds and members, and how many were candidates."""
     values = bounds.size - 1
     longest = 1
     for v in range(values):
@@ -440,10 +415,7 @@ def match_texts(
                 if not _may_cover(gs, member, sc.pairs, epoch):
                     continue
                 p = gs.members[member]
-                if ps.compared[p] == UNDECIDED:
-                    found[count] = mark_undecided(p)
-                    count += 1
-                elif _covers(k[0] if ps.compared[p] == FOLDED else raw, n, ps, p):
+                if _covers(k[0] if ps.compared[p] == FOLDED else raw, n, ps, p):
                     found[count] = p
                     count += 1
         found_at[v + 1] = count

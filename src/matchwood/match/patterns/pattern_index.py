@@ -1,8 +1,7 @@
 """Predicates that one string decides and that are no interval: one `PatternIndex` per attribute.
 
-`like`, `ilike`, `endswith` and `contains` are found by grams (`gram_kernels`), and so is `rlike` if
-its expression needs some text; other expressions are searched in sets (`expressions`). For `isa`
-the schema is asked about each kind.
+`like`, `ilike`, `endswith` and `contains` are found by grams (`gram_kernels`), and `rlike` by RE2
+(`expressions`). For `isa` the schema is asked about each kind.
 
 A *test* is such a predicate. Inside this module it is identified by its index in the list that
 the caller gave; results have the numbers that the caller chose.
@@ -25,28 +24,23 @@ from matchwood.language.strings import fold_character
 from matchwood.language.tree import Call, Like, Node
 from matchwood.language.tree.arithmetic import Attribute
 from matchwood.language.values import Family, Literal, Value, family_of, read_time
-from matchwood.match.patterns.expressions import Expression, ExpressionSet, needed_text
+from matchwood.match.patterns.expressions import ExpressionSet
 from matchwood.match.patterns.gram_kernels import (
     EXACT,
     FOLDED,
     NO_GRAM,
     PAIRS,
-    UNDECIDED,
     Grams,
     GramScratch,
     Patterns,
     choose_checks,
     choose_grams,
     file_grams,
-    is_undecided,
-    mark_undecided,
     match_texts,
-    without_mark,
 )
 from matchwood.match.patterns.wildcard_kernels import (
     CONTAINS,
     ENDSWITH,
-    EXPRESSION,
     LIKE,
     parse_patterns,
     split_pieces,
@@ -86,7 +80,7 @@ class PatternIndex:
     def __init__(
         self, tests: Sequence[tuple[int, Node]], schema: Hierarchies | None = None
     ) -> None:
-        self.tried = 0  # candidates that were verified so far; threads may lose a few counts
+        self._texts_tried = 0  # threads may lose a few counts
         self.calls = 0  # values that were looked up so far
         self._tests = tests
         self._schema = schema
@@ -105,6 +99,13 @@ class PatternIndex:
         if is_left_held(self._lock):
             self._lock = threading.Lock()
             self._cache, self._cache_size = {}, 0
+
+    @property
+    def tried(self) -> int:
+        """About how many candidates were verified so far; threads may lose a few counts."""
+        built = self._built
+        searched = 0 if built is None or built.expressions is None else built.expressions.tried
+        return self._texts_tried + searched
 
     def hits(self, value: str) -> Numbers:
         """The numbers of the tests that are true of a string."""
@@ -161,9 +162,8 @@ class PatternIndex:
         parts = self._parts()
         bounds, tests, tried = parts.texts.matches(values)
         if parts.others:
-            bounds, tests, more = parts.with_others(values, bounds, tests)
-            tried += more
-        self.tried += tried
+            bounds, tests = parts.with_others(values, bounds, tests)
+        self._texts_tried += tried
         return bounds, parts.numbers[tests]
 
     def hits_of_elements(self, values: Sequence[Value]) -> tuple[NDArray[np.int64], Numbers]:
@@ -174,9 +174,8 @@ class PatternIndex:
         texts = [str(value.value) for value in values if value.family is Family.STRING]
         bounds, tests, tried = parts.texts.matches(texts)
         if parts.others:
-            bounds, tests, more = parts.with_others(texts, bounds, tests)
-            tried += more
-        self.tried += tried
+            bounds, tests = parts.with_others(texts, bounds, tests)
+        self._texts_tried += tried
         owner = np.repeat(np.flatnonzero(is_text), np.diff(bounds))
         kept = ~parts.substring[tests]
         equal = [parts.elements.equal_to(value) for value in values]
@@ -204,9 +203,8 @@ class PatternIndex:
         parts = self._parts()
         bounds, tests, tried = parts.texts.matches([value])
         if parts.others:
-            _, tests, more = parts.with_others([value], bounds, tests)
-            tried += more
-        self.tried += tried
+            _, tests = parts.with_others([value], bounds, tests)
+        self._texts_tried += tried
         if len(value) <= CACHED_LENGTH:
             self._remember(value, tests)
         return tests
@@ -232,19 +230,15 @@ class _Built:
         self.elements = _SoughtElements()
         self.kinds: list[tuple[int, str, str]] = []
         self.schema = schema
-        self.expressions: dict[int, Expression] = {}
         texts: list[_Text] = []
-        unaided: list[tuple[int, str]] = []  # expressions that need no text
+        expressions: dict[int, str] = {}
         for number, (_, node) in enumerate(tests):
             if isinstance(node, Like):
-                if node.kind != "rlike":
+                if node.kind == "rlike":
+                    expressions[number] = node.pattern
+                else:
                     compared = FOLDED if node.kind == "ilike" else EXACT
                     texts.append(_Text(number, node.pattern, LIKE, compared))
-                elif text := needed_text(node.pattern):
-                    texts.append(_Text(number, text, EXPRESSION, UNDECIDED))
-                    self.expressions[number] = Expression(node.pattern)
-                else:
-                    unaided.append((number, node.pattern))
                 continue
             name, attribute, argument = _call(node)
             if name == "contains":
@@ -257,39 +251,27 @@ class _Built:
             else:
                 self.kinds.append((number, attribute, str(argument)))
         self.texts = _Texts(texts)
-        self.unaided = [number for number, _ in unaided]
-        self.set = ExpressionSet([pattern for _, pattern in unaided]) if unaided else None
+        self.expression_tests = list(expressions)
+        self.expressions = ExpressionSet(list(expressions.values())) if expressions else None
         # Whether some tests are decided in Python.
-        self.others = bool(self.expressions or unaided or self.kinds)
+        self.others = bool(expressions or self.kinds)
 
     def with_others(
         self, values: Sequence[str], bounds: NDArray[np.int64], tests: Numbers
-    ) -> tuple[NDArray[np.int64], Numbers, int]:
-        """Add the hits of all other tests to those of patterns; also how many were tried.
-
-        A test that is marked as undecided is an expression whose text was found; it is searched
-        here.
-        """
+    ) -> tuple[NDArray[np.int64], Numbers]:
+        """Add the hits of all other tests to those of patterns."""
         flat = tests.tolist()
         ends = bounds.tolist()
         merged: list[int] = []
         new_bounds = np.zeros(len(ends), np.int64)
-        tried = 0
         for i, value in enumerate(values):
-            for test in flat[ends[i] : ends[i + 1]]:
-                if not is_undecided(test):
-                    merged.append(test)
-                    continue
-                tried += 1
-                expression = without_mark(test)
-                if self.expressions[expression].finds(value):
-                    merged.append(expression)
-            if self.set is not None:
-                merged += [self.unaided[pattern] for pattern in self.set.found(value)]
+            merged += flat[ends[i] : ends[i + 1]]
+            if self.expressions is not None:
+                merged += [self.expression_tests[index] for index in self.expressions.found(value)]
             if self.kinds:
                 merged += self._kinds_of(value)
             new_bounds[i + 1] = len(merged)
-        return new_bounds, np.array(merged, np.int32), tried
+        return new_bounds, np.array(merged, np.int32)
 
     def _kinds_of(self, value: str) -> Iterable[int]:
         assert self.schema is not None
@@ -334,8 +316,8 @@ class _Text(NamedTuple):
 
     test: int
     text: str
-    reading: int  # LIKE, CONTAINS, ENDSWITH or EXPRESSION
-    compared: int  # EXACT, FOLDED or UNDECIDED
+    reading: int  # LIKE, CONTAINS or ENDSWITH
+    compared: int  # EXACT or FOLDED
 
 
 class _Texts:
@@ -357,10 +339,7 @@ class _Texts:
         self._idle: list[GramScratch] = []  # a thread takes one while it matches
 
     def matches(self, values: Sequence[str]) -> tuple[NDArray[np.int64], Numbers, int]:
-        """The hits of each value, and how many candidates were tried.
-
-        A test that is marked as undecided is an expression whose text was found.
-        """
+        """The hits of each value, and how many candidates were tried."""
         if not self._tests.size:
             return np.zeros(len(values) + 1, np.int64), np.empty(0, np.int32), 0
         codes, bounds = code_points(values)
@@ -372,11 +351,7 @@ class _Texts:
             codes, bounds, self._patterns, self._grams, self._fold, scratch
         )
         self._idle.append(scratch)
-        undecided = is_undecided(patterns)
-        if not undecided.any():
-            return at, self._tests[patterns], tried
-        tests = self._tests[np.where(undecided, without_mark(patterns), patterns)]
-        return at, np.where(undecided, mark_undecided(tests), tests), tried
+        return at, self._tests[patterns], tried
 
 
 def _grams(keys: Numbers, lengths: NDArray[np.int8], checks: NDArray[np.int16]) -> Grams:

@@ -13,7 +13,7 @@ from matchwood.kernels.compiled import compiled
 Bounds = NDArray[np.int64]
 
 # How the text of a test is read.
-LIKE, CONTAINS, ENDSWITH, EXPRESSION = 0, 1, 2, 3
+LIKE, CONTAINS, ENDSWITH = 0, 1, 2
 
 # The wildcards `_` and `%` in parsed patterns.
 ANY, SPLIT = -1, -2
@@ -54,7 +54,7 @@ def parse_patterns(
             out[n] = code
             n += 1
             i += 1
-        if reading[p] == CONTAINS or reading[p] == EXPRESSION:
+        if reading[p] == CONTAINS:
             out[n] = SPLIT
             n += 1
         out_bounds[p + 1] = n
