@@ -1,4 +1,8 @@
-"""Server-sent events: parsing a stream, and how to resume one that has ended."""
+"""Server-sent events: parsing a stream, and how to resume one that has ended.
+
+httpx-sse would parse streams too, but does not report comments, and these are the moments at which
+a client of a quiet stream acknowledges what it has handled.
+"""
 
 from __future__ import annotations
 
@@ -49,8 +53,8 @@ class EventStreamParser:
     def add(self, part: bytes) -> Iterator[StreamMessage]:
         """The messages that this part completes.
 
-        Only the line ends of the standard count: to Python, other characters end a line as well,
-        and an event may contain them.
+        Lines end with a line feed, or a carriage return and a line feed, as the service sends them.
+        To Python, other characters end a line as well, and an event may contain them.
         """
         *lines, self._rest = (self._rest + part).split(b"\n")
         for line in lines:

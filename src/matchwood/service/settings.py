@@ -1,4 +1,8 @@
-"""The settings of a service: a TOML file overrides defaults, the environment overrides both."""
+"""The settings of a service: a TOML file overrides defaults, the environment overrides both.
+
+pydantic-settings would read them too, but its errors do not name the variable, and it accepts "80"
+or true for an integer in a file unless files are validated a second time, strictly.
+"""
 
 from __future__ import annotations
 

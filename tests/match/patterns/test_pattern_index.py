@@ -334,6 +334,7 @@ def test_a_filter_that_is_too_large_is_divided(monkeypatch):
         assert expressions.found(patterns[i][:-3]) == []
 
 
+@pytest.mark.slow
 def test_an_expression_that_is_too_large_for_a_filter_is_searched_anyway():
     text = "x" * 30_000
     expressions = ExpressionSet(["needed", "[ab]{4}" + text, "other"])
