@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -34,12 +35,10 @@ class EventMatches:
 
     def ids(self) -> list[Any]:
         """The ids of all rules, in no promised order."""
-        all_ids: list[Any] = []
-        for part, ordinals in self._parts:
-            ids = part.details.ids[ordinals].tolist()
-            all_ids = ids if not all_ids else all_ids + ids
-        all_ids.extend(details.id for details in self._pending)
-        return all_ids
+        ids = [part.details.ids.take(ordinals).tolist() for part, ordinals in self._parts]
+        if self._pending:
+            ids.append([details.id for details in self._pending])
+        return ids[0] if len(ids) == 1 else list(chain.from_iterable(ids))
 
     def rules(self) -> dict[Any, Any]:
         """The rules by id, as they were given."""
