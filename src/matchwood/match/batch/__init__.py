@@ -15,6 +15,7 @@ Modules:
 - `batch_codes`: events as codes of a segment, and those of rows;
 - `table_codes`: the columns of a table as codes of a segment;
 - `column_codes`: a column of Arrow data to codes;
+- `address_codes`: a column of network addresses to codes;
 - `mixed_columns`: columns of several types, or of objects, value by value;
 - `lazy_columns`, `column_comparisons`: atoms that codes do not decide, on their own columns;
 - `lazy_masks`: where these atoms are true and where they are false, for a sweep;

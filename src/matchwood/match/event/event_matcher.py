@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,20 +23,16 @@ from matchwood.match.event.lazy_atoms import LazyAtoms, LazyTruth
 from matchwood.match.event.literal_kernels import CHECKED, EventIndex
 from matchwood.match.event.strategy import IndexedSegment
 from matchwood.match.event.strategy_choice import StrategyChoice
+from matchwood.match.event.string_hits import StringHits
 from matchwood.match.event.thread_scratch import EventCodes, ThreadScratch
 from matchwood.match.event.value_tables import EventTables, entries_of
 from matchwood.match.patterns.pattern_index import PatternIndex
 
+_NO_RULES: Int32Array = np.empty(0, np.int32)
 _NO_ENTRIES: Int64Array = np.frombuffer(bytes(8), np.int64)[:0]  # read-only, as all entries are
 
 # What keeps every rule.
 ALL: NDArray[np.uint8] = np.empty(0, np.uint8)
-
-# Lists of strings whose hits are remembered.
-_LISTS = 4096
-
-# Strings of the longest list that is remembered.
-_LONGEST = 16
 
 
 def queue_size(segment: Segment) -> int:
@@ -66,9 +61,9 @@ class SegmentMatcher:
         self.index = index_of(segment)
         self.patterns = pattern_indexes(segment, schema)
         self.patterned = set(self.patterns)
+        self.hits = StringHits(self.patterns).hits
         self._tables = EventTables(self.coders, self.patterned, self.hits)
         self._queue = queue_size(segment)
-        self._lists: dict[tuple[str, tuple[str, ...]], Int32Array] = {}
         self.lazy = LazyAtoms(segment, operators or {}, schema) if segment.lazy else None
         self._target = IndexedSegment(segment, self.index, self.lazy)
         self.choice = StrategyChoice(self._target, segment.nodes >= FEWEST)
@@ -104,7 +99,7 @@ class SegmentMatcher:
                 count = self._match_and_measure(scratch, *scratch.unpack(entries), truth, keep)
             else:
                 count = choice.taken.match_entries(scratch, entries, truth, keep)
-            return scratch.rules[:count].copy()
+            return scratch.rules[:count].copy() if count else _NO_RULES
         except BaseException:
             scratch = self._new_scratch()  # the states of the old one are in doubt
             raise
@@ -180,25 +175,6 @@ class SegmentMatcher:
     def learn_again(self) -> None:
         """Forget what was learnt, and choose between strategies even if the segment is small."""
         self.choice = StrategyChoice(self._target, True)
-
-    def hits(self, attribute: str, value: Any) -> Int32Array:
-        """The tests of an attribute that are true of a string, or of a list."""
-        if isinstance(value, str):
-            return self.patterns[attribute].hits(value)
-        if value and type(value[0]) is not str:
-            return self.patterns[attribute].list_hits(value)
-        return self.strings_hits(attribute, value)
-
-    def strings_hits(self, attribute: str, texts: tuple[str, ...]) -> Int32Array:
-        """The tests that are true of a list of strings; recent lists are remembered."""
-        known = self._lists.get((attribute, texts))
-        if known is None:
-            known = self.patterns[attribute].strings_hits(texts)
-            if len(self._lists) >= _LISTS:
-                self._lists.clear()
-            if len(texts) <= _LONGEST:
-                self._lists[attribute, texts] = known
-        return known
 
 
 def family_ends(segment: Segment) -> Int32Array:

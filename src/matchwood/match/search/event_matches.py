@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,8 @@ class EventMatches:
 
     def add(self, part: Part, ordinals: Int32Array) -> None:
         """Add rules of a part."""
-        self._parts.append((part, ordinals))
+        if len(ordinals):
+            self._parts.append((part, ordinals))
 
     def add_pending(self, details: RuleDetails) -> None:
         """Add a rule that is in no part."""
@@ -35,10 +35,13 @@ class EventMatches:
 
     def ids(self) -> list[Any]:
         """The ids of all rules, in no promised order."""
-        ids = [part.details.ids.take(ordinals).tolist() for part, ordinals in self._parts]
+        found: list[Any] = []
+        for part, ordinals in self._parts:
+            ids = part.details.ids.take(ordinals).tolist()
+            found = found + ids if found else ids
         if self._pending:
-            ids.append([details.id for details in self._pending])
-        return ids[0] if len(ids) == 1 else list(chain.from_iterable(ids))
+            found += [details.id for details in self._pending]
+        return found
 
     def rules(self) -> dict[Any, Any]:
         """The rules by id, as they were given."""
