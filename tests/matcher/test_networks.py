@@ -1,5 +1,7 @@
 """`in_network` is an interval of addresses: it answers as `evaluate` does, and nothing is lazy."""
 
+import random
+
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -65,3 +67,30 @@ def test_files(tmp_path):
     seen = [{"a": value} for value in VALUES]
     Matcher(every()).save(tmp_path / "networks.mw")
     assert_right(Matcher.load(tmp_path / "networks.mw"), every(), seen)
+
+
+ODD = [
+    "1.2.3",
+    "1.2.3.4.5",
+    "256.1.1.1",
+    "01.2.3.4",
+    "1.2.3.4 ",
+    "1.2.3.4\n",
+    "\u0661.2.3.4",
+    ".1.2.3",
+]
+
+
+@pytest.mark.parametrize("kind", ["string", "large_string", "string_view"])
+def test_columns_of_many_addresses(kind):
+    """Arrow reads what is spelt as addresses usually are, and Python the rest."""
+    rng = random.Random(kind)
+    ends = [0, 1, 9, 10, 99, 100, 127, 128, 199, 200, 249, 250, 254, 255]
+    spelt = [".".join(str(rng.choice(ends)) for _ in range(4)) for _ in range(300)]
+    texts = [*spelt, *ODD, *(value for value in VALUES if isinstance(value, str)), None]
+    rng.shuffle(texts)
+    networks = rng.sample(spelt, 20) + NETWORKS
+    known = {n: f"in_network(a, '{net}')" for n, net in enumerate(networks)}
+    known |= {-1: "not in_network(a, '128.0.0.0/1')", -2: "a > date '2026-01-01'"}
+    table = pa.table({"a": pa.array(texts, getattr(pa, kind)())})
+    assert batches(Matcher(known), table, SWEEP) == expected(known, [{"a": text} for text in texts])

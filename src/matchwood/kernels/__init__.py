@@ -14,7 +14,8 @@ compiled again whenever a file changes that it was made from, however indirectly
     predicate_codes  numbers of predicates
     records          words of records, one record per node; rows of atoms
     pushes           push lists: what follows when a literal or a node is true
+    event_entries    words of an event: codes of slots, lists, and opaque atoms that are true
 
-The last four draw their words, say what bounds each field, and have the only functions that know
+The last five draw their words, say what bounds each field, and have the only functions that know
 the shifts. Those functions work in kernels, on plain integers, and on NumPy arrays.
 """

@@ -360,5 +360,5 @@ def argument_values(node: Call, seen: Event) -> list[object] | None:
         value = seen[argument.name]
         if isinstance(value, Value) and value.family is None:
             return None
-        values.append(seen.raw[argument.name])
+        values.append(seen.given(argument.name))
     return values

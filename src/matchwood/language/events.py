@@ -50,11 +50,16 @@ class Event:
         """What predicates see: NULL if the attribute is missing, a tuple for a list."""
         seen = self._read.get(attribute)
         if seen is None:
-            seen = self._read[attribute] = _see(attribute, self.raw.get(attribute))
+            seen = self._read[attribute] = see(attribute, self.raw.get(attribute))
         return seen
 
+    def given(self, attribute: str) -> object:
+        """The value of an attribute as it was given; None if it is missing."""
+        return self.raw.get(attribute)
 
-def _see(attribute: str, value: object) -> Seen:
+
+def see(attribute: str, value: object) -> Seen:
+    """What predicates see of the value of an attribute; an EventError if it cannot be read."""
     try:
         if isinstance(value, LISTS):
             return tuple(NULL if item is None else _single(attribute, item) for item in value)

@@ -78,12 +78,11 @@ def run(segment: Segment, events: list[dict[str, Any]]) -> None:
         matcher.force(strategy)
         for each in events:
             matcher.match(each)
-    if not segment.lazy:
-        batch = BatchMatcher(matcher)
-        batch.force("sweep")
-        codes, _ = codes_of_rows(events, matcher)
-        for _ in batch.pairs(codes, ALL, lambda row: events[row]):
-            pass
+    batch = BatchMatcher(matcher)
+    batch.force("sweep")
+    codes, _ = codes_of_rows(events, matcher)
+    for _ in batch.pairs(codes, ALL):
+        pass
 
 
 def changed(array: Any, random: random.Random) -> Any:

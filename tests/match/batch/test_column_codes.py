@@ -45,7 +45,7 @@ def check(texts, table, rows=None):
     rows = table.to_pylist(maps_as_pydicts="strict") if rows is None else rows
     right = expected(rules, rows)
     plain = {i: text for i, text in rules.items() if text not in ("a = b", "a = a", "a.b = a.b")}
-    for known in (rules, plain):  # with a comparison of attributes a batch is not swept
+    for known in (rules, plain):  # with comparisons of attributes, and without
         matcher = Matcher(known)
         for strategy in STRATEGIES:
             here = {pair for pair in right if pair[1] in known}

@@ -191,7 +191,7 @@ def test_strings_that_are_not_utf8_are_named_with_their_row():
     with pytest.raises(EventError, match="'a': row 1"):
         matcher.match_batch(pa.table({"a": lists}))
     maps = pa.array([[]] * 3, pa.map_(pa.string(), pa.int64()))
-    with pytest.raises(EventError, match="'a': a string is not valid"):
+    with pytest.raises(EventError, match="'a': row 2: a string is not valid"):
         matcher.match_batch(pa.table({"a": texts, "m": maps}))
     assert matcher.match_batch(pa.table({"z": texts, "b": [1, 2, 1]})).num_rows == 2
 

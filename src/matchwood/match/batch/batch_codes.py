@@ -1,4 +1,4 @@
-"""Many events as the codes of a segment: from rows, or from columns."""
+"""Many events as the codes of a segment, and those of rows; `table_codes` has those of columns."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from matchwood.kernels.array_types import Int32Array, Int64Array
-from matchwood.kernels.records import MISSING, code_of_list, list_of_code
+from matchwood.kernels.records import code_of_list, list_of_code
 from matchwood.language.events import Event
-from matchwood.language.values import Value
-from matchwood.match.batch.hit_kernels import join_hits
-from matchwood.match.event.encode import Coder, Strings, encode
+from matchwood.match.batch.lazy_columns import AskedColumn, LazyColumns
+from matchwood.match.event.encode import Strings, encode
 from matchwood.match.event.event_matcher import SegmentMatcher
+from matchwood.match.event.lazy_atoms import LazyAtoms
 
 # The opaque atoms that are true of the values of one attribute: which value each event has (-1:
 # none), bounds of each value's atoms, and these atoms.
@@ -29,6 +29,7 @@ class BatchCodes(NamedTuple):
     list_codes: Int32Array
     hits: list[Hits]  # one per attribute with patterns
     events: int
+    lazy: LazyColumns | None  # of a segment with lazy atoms
 
     def event(
         self, event: int
@@ -74,7 +75,7 @@ def codes_of_rows(
         rows, numbers, values = np.array(cells, np.int64).T
         codes[rows, numbers] = values
     hits = [
-        _hits_of_rows(attribute, values, len(events), matcher)
+        hits_of_rows(attribute, values, len(events), matcher)
         for attribute, values in strings.items()
     ]
     arrays = (
@@ -83,15 +84,30 @@ def codes_of_rows(
         np.array(list_start, np.int32),
         np.array(list_codes, np.int32),
     )
-    return BatchCodes(*arrays, hits, len(events)), read
+    lazy = None if matcher.lazy is None else _lazy_rows(matcher.lazy, events, read)
+    return BatchCodes(*arrays, hits, len(events), lazy), read
 
 
-def _hits_of_rows(
+def _lazy_rows(
+    atoms: LazyAtoms, events: Sequence[Mapping[str, object] | Event], read: Sequence[Event | None]
+) -> LazyColumns:
+    """The lazy atoms of events that are mappings; those that were not read are flat."""
+    pairs = zip(events, read, strict=True)
+    given: list[Any] = [event if seen is None else seen.raw for event, seen in pairs]
+
+    def asked(name: str) -> AskedColumn:
+        return AskedColumn(name, None, lambda: [event.get(name) for event in given])
+
+    return LazyColumns(atoms, len(given), asked)
+
+
+def hits_of_rows(
     attribute: str,
     values: list[tuple[int, Strings]],
     events: int,
     matcher: SegmentMatcher,
 ) -> Hits:
+    """The opaque atoms that are true of the strings or lists that some events have."""
     distinct: dict[Strings, int] = {}
     which = np.full(events, -1, np.int32)
     for number, value in values:
@@ -103,86 +119,3 @@ def _hits_of_rows(
     lists = [matcher.hits(attribute, value) for value in distinct]
     bounds = np.r_[0, np.cumsum([len(atoms) for atoms in lists])].astype(np.int64)
     return which, bounds, np.concatenate([np.empty(0, np.int32), *lists])
-
-
-class ColumnCodes:
-    """The columns of a table, encoded once for one segment, then cut into batches."""
-
-    def __init__(self, attributes: Mapping[str, Any], matcher: SegmentMatcher) -> None:
-        from matchwood.match.batch.column_codes import EncodedColumn, code_column
-
-        self._coded: list[tuple[Coder, str, EncodedColumn]] = []
-        self._hits: dict[str, Hits] = {}
-        for name, column in attributes.items():
-            coder = matcher.coders.get(name)
-            if coder is None:
-                continue
-            patterned = name in matcher.patterned
-            coded = code_column(column, coder, patterned)
-            self._coded.append((coder, name, coded))
-            if patterned and coded.distinct is not None and coded.which is not None:
-                bounds, atoms = matcher.patterns[name].hits_of_many(coded.distinct)
-                self._hits[name] = coded.which, bounds, atoms
-            elif patterned and coded.bounds is not None:
-                self._hits[name] = _hits_of_lists(column, name, matcher)
-
-    def codes(self, low: int, high: int) -> BatchCodes:
-        """The codes of the rows low..high."""
-        slots: list[int] = []
-        rows: list[Int32Array] = []
-        list_start = [np.zeros(1, np.int64)]
-        list_codes: list[Int32Array] = []
-        lists = 0
-        for coder, _, coded in self._coded:
-            for slot, codes in ((coder.slot, coded.main), (coder.time_slot, coded.time)):
-                if slot < 0 or codes is None:
-                    continue
-                slots.append(slot)
-                if coded.bounds is None or coded.there is None:
-                    rows.append(codes[low:high])
-                    continue
-                bounds, there = coded.bounds[low : high + 1], coded.there[low:high]
-                count = high - low
-                numbered = code_of_list(lists + np.arange(count))
-                rows.append(np.where(there, numbered, MISSING).astype(np.int32))
-                piece = codes[bounds[0] : bounds[-1]]
-                local = bounds - bounds[0]
-                if slot == coder.time_slot:
-                    kept = np.r_[0, np.cumsum(piece != 0)]
-                    piece, local = piece[piece != 0], kept[local]
-                list_start.append(local[1:] + list_start[-1][-1])
-                list_codes.append(piece.astype(np.int32))
-                lists += count
-        matrix = np.stack(rows) if rows else np.zeros((0, high - low), np.int32)
-        hits = [(which[low:high], bounds, atoms) for which, bounds, atoms in self._hits.values()]
-        return BatchCodes(
-            np.array(slots, np.int32),
-            np.ascontiguousarray(matrix),
-            np.concatenate(list_start).astype(np.int32),
-            np.concatenate([np.empty(0, np.int32), *list_codes]),
-            hits,
-            high - low,
-        )
-
-
-def _hits_of_lists(column: Any, name: str, matcher: SegmentMatcher) -> Hits:
-    from matchwood.match.batch.column_codes import distinct_elements
-
-    elements = distinct_elements(column)
-    if elements is None:
-        return _hits_of_rows(name, _read_lists(column, name), len(column), matcher)
-    bounds, atoms = matcher.patterns[name].hits_of_elements(elements.distinct)
-    most = len(matcher.segment.opaque)
-    return elements.rows, *join_hits(elements.bounds, elements.which, bounds, atoms, most)
-
-
-def _read_lists(column: Any, name: str) -> list[tuple[int, Strings]]:
-    from matchwood.arrow.reading import values_of
-
-    found: list[tuple[int, Strings]] = []
-    for row, value in enumerate(values_of(column)):
-        if value is not None:
-            seen = Event({name: value})[name]
-            assert not isinstance(seen, Value)
-            found.append((row, seen))
-    return found

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.language.events import Event
 from matchwood.match.batch.batch_codes import BatchCodes
 from matchwood.match.batch.batch_strategy import BatchStrategy, Pairs
 from matchwood.match.batch.strategies.one_by_one import OneByOneStrategy
@@ -35,14 +34,12 @@ class BatchMatcher:
         self._forced = strategy if strategy is not None and strategy.is_possible() else None
         return self._forced is not None
 
-    def pairs(
-        self, codes: BatchCodes, keep: NDArray[np.uint8], row: Callable[[int], Event]
-    ) -> Iterator[Pairs]:
-        """(events, ordinals) of all matches, in pieces; `row` gives an event as it was."""
+    def pairs(self, codes: BatchCodes, keep: NDArray[np.uint8]) -> Iterator[Pairs]:
+        """(events, ordinals) of all matches, in pieces."""
         if codes.events == 0 or self._rules == 0:
             return
         if self._forced is not None:
-            yield from self._forced.pairs(codes, keep, row, 0, codes.events)
+            yield from self._forced.pairs(codes, keep, 0, codes.events)
             return
         possible = [candidate for candidate in self.strategies.values() if candidate.is_possible()]
         strategy = _cheapest(possible, codes.events)
@@ -50,7 +47,7 @@ class BatchMatcher:
         first = 0
         if strategy.trial and len(possible) > 1:
             first = min(strategy.trial, codes.events)
-            tried = list(strategy.pairs(codes, keep, row, 0, first))
+            tried = list(strategy.pairs(codes, keep, 0, first))
             better = _cheapest(possible, codes.events - first)
             if better is not strategy:
                 strategy, tried, first = better, [], 0
@@ -58,7 +55,7 @@ class BatchMatcher:
             if other is not strategy:
                 other.cost.pass_over()
         yield from tried
-        yield from strategy.pairs(codes, keep, row, first, codes.events)
+        yield from strategy.pairs(codes, keep, first, codes.events)
 
 
 def _cheapest(strategies: Sequence[BatchStrategy], events: int) -> BatchStrategy:

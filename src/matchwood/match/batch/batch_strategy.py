@@ -7,13 +7,12 @@ strategy of that list by name.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.kernels.array_types import Int32Array
-from matchwood.language.events import Event
 from matchwood.match.batch.batch_codes import BatchCodes
 from matchwood.match.event.event_matcher import SegmentMatcher
 
@@ -75,8 +74,7 @@ class BatchStrategy(ABC):
         self,
         codes: BatchCodes,
         keep: NDArray[np.uint8],
-        row: Callable[[int], Event],
         low: int,
         high: int,
     ) -> Iterator[Pairs]:
-        """All matches of the events low..high, in pieces; `row` gives an event as it was."""
+        """All matches of the events low..high, in pieces."""

@@ -26,6 +26,7 @@ from matchwood.kernels.records import MISSING, OTHER
 from matchwood.language.errors import EventError
 from matchwood.language.values import Family, Time, Value, exact, in_range, read
 from matchwood.language.values import is_text as sound
+from matchwood.match.batch.address_codes import NOT_READ, address_codes
 from matchwood.match.event.encode import Coder
 
 # Nanoseconds per unit of an Arrow timestamp.
@@ -223,7 +224,7 @@ def _code_dictionary(column: Any, coder: Coder, strings: bool) -> EncodedColumn:
     value_of_row = indices.fill_null(-1).to_numpy(zero_copy_only=False)
     values = dictionary.to_pylist()
     if is_text(dictionary.type):
-        return _code_texts(values, value_of_row, coder, strings)
+        return _code_texts(dictionary, values, value_of_row, coder, strings)
     seen = [read(value) for value in values]
     main = np.array([_main(coder, value) for value in seen] + [MISSING], np.int32)[value_of_row]
     time = None
@@ -234,7 +235,11 @@ def _code_dictionary(column: Any, coder: Coder, strings: bool) -> EncodedColumn:
 
 
 def _code_texts(
-    values: list[str | None], value_of_row: NDArray[np.int64], coder: Coder, strings: bool
+    dictionary: Any,
+    values: list[str | None],
+    value_of_row: NDArray[np.int64],
+    coder: Coder,
+    strings: bool,
 ) -> EncodedColumn:
     """The codes of strings, which Arrow knows to be valid."""
     null = [value is None for value in values]
@@ -251,9 +256,9 @@ def _code_texts(
     main[gone] = MISSING
     time = None
     if coder.time_slot >= 0:
-        moments = np.array([*(coder.time_code(Family.STRING, text) for text in texts), MISSING])
-        moments[gone] = MISSING
-        time = moments.astype(np.int32)[value_of_row]
+        seconds = np.append(_second_codes(dictionary, texts, coder), MISSING)
+        seconds[gone] = MISSING
+        time = seconds.astype(np.int32)[value_of_row]
     if not strings:
         return EncodedColumn(main[value_of_row], time)
     return EncodedColumn(
@@ -264,6 +269,15 @@ def _code_texts(
         texts,
         np.where(gone[value_of_row], -1, value_of_row).astype(np.int32),
     )
+
+
+def _second_codes(dictionary: Any, texts: list[str], coder: Coder) -> NDArray[np.int64]:
+    """The codes of strings that are read as times or as network addresses."""
+    assert coder.time is not None
+    codes = address_codes(dictionary, coder.time)
+    for place in np.flatnonzero(codes == NOT_READ).tolist():
+        codes[place] = coder.time_code(Family.STRING, texts[place])
+    return codes
 
 
 def _main(coder: Coder, value: Value) -> int:

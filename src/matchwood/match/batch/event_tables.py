@@ -1,7 +1,7 @@
 """Tables of Arrow, pandas and polars as columns of one form.
 
 A column is an Arrow array if there is one that means the same as its values. A column whose values
-are of several types stays as it is, and its table is read row by row.
+are of several types stays as it is; see `mixed_columns`.
 """
 
 from __future__ import annotations
@@ -64,11 +64,6 @@ class Table(NamedTuple):
         names = list(self.columns)
         values = zip(*(column.python() for column in self.columns.values()), strict=True)
         return [dict(zip(names, row, strict=True)) for row in values]
-
-    def arrays(self) -> dict[str, Any] | None:
-        """All columns as Arrow arrays; None if some column has none."""
-        arrays = {name: column.array for name, column in self.columns.items()}
-        return None if any(array is None for array in arrays.values()) else arrays
 
     def keys(self, key: str) -> Any:
         """The values of a column as one array that rows can be taken from."""

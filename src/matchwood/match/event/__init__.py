@@ -12,6 +12,8 @@ Modules:
 
 - `event_matcher`: a segment that is ready to be matched;
 - `encode`: values to codes;
+- `string_hits`: which patterns are true of a string, or of a list;
+- `value_tables`: the entries of values that were seen before, by name, type and value;
 - `strategy`: what a strategy is; `strategies` has them, `event_strategies` lists them;
 - `strategy_choice`: which strategy is used, by what events take;
 - `lazy_atoms`: comparisons and calls that are evaluated only if a rule depends on them;

@@ -134,11 +134,11 @@ def encode(
             continue
         value = seen[name]
         if isinstance(value, Value):
-            _put_single(encoded, coder, value)
+            put_single(encoded, coder, value)
             if name in patterned and value.family is Family.STRING:
                 encoded.strings.append((name, str(value.value)))
         else:
-            _put_list(encoded, coder, value)
+            put_list(encoded, coder, value)
             if name in patterned:
                 encoded.strings.append((name, value))
     return encoded, seen
@@ -213,7 +213,8 @@ def _float_code(coder: Coder, value: float) -> int:
     return code
 
 
-def _put_single(encoded: EncodedEvent, coder: Coder, value: Value) -> None:
+def put_single(encoded: EncodedEvent, coder: Coder, value: Value) -> None:
+    """Add a single value."""
     if value == (None, None):
         return
     encoded.put(coder.slot, coder.code(value.family, value.value))
@@ -221,7 +222,7 @@ def _put_single(encoded: EncodedEvent, coder: Coder, value: Value) -> None:
         encoded.put(coder.time_slot, coder.time_code(value.family, value.value))
 
 
-def _put_list(encoded: EncodedEvent, coder: Coder, values: tuple[Value, ...]) -> None:
+def put_list(encoded: EncodedEvent, coder: Coder, values: tuple[Value, ...]) -> None:
     """Add a list; an element that is null or of an unknown type is there, but has no family."""
     if coder.slot >= 0:
         encoded.put_list(coder.slot, [coder.code(v.family, v.value) for v in values])

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from matchwood.kernels.array_view import Layout, reader
 from matchwood.kernels.compiled import inlined, lean
-from matchwood.kernels.records import ATOM_COLUMNS
+from matchwood.kernels.event_entries import entry_code, entry_slot
+from matchwood.kernels.records import ATOM_COLUMNS, code_of_list
 from matchwood.match.event.cell_kernels import LeafCells, candidates
 from matchwood.match.event.literal_kernels import (
     CALLS_BEFORE,
@@ -47,6 +48,21 @@ class RuleOutput(NamedTuple):
     candidates: NDArray[np.int32]
 
 
+class UnpackedEvent(NamedTuple):
+    """Where the entries of an event are unpacked to."""
+
+    slots: NDArray[np.int32]
+    codes: NDArray[np.int32]
+    list_start: NDArray[np.int32]
+    list_codes: NDArray[np.int32]
+    hits: NDArray[np.int32]
+    sizes: NDArray[np.int64]  # see `SLOTS_UNPACKED` and those after it
+
+
+# What the numbers in `UnpackedEvent.sizes` are: slots with a code, lists, values in lists, hits.
+UNPACKED_SIZES = 4
+SLOTS_UNPACKED, LISTS_UNPACKED, VALUES_UNPACKED, HITS_UNPACKED = range(UNPACKED_SIZES)
+
 # What the view for one event holds, in this order.
 LAYOUTS = (
     Layout(
@@ -61,12 +77,14 @@ LAYOUTS = (
         | dict.fromkeys(("frames", "counts"), np.int64),
     ),
     Layout(RuleOutput, np.int32),
+    Layout(UnpackedEvent, np.int32, {"sizes": np.int64}),
 )
 _index = reader(LAYOUTS, 0, writable=False)
 _groups = reader(LAYOUTS, 1, writable=False)
 _cells = reader(LAYOUTS, 2, writable=False)
 _scratch = reader(LAYOUTS, 3, writable=True)
 _rules = reader(LAYOUTS, 4, writable=True)
+_unpacked = reader(LAYOUTS, 5, writable=True)
 
 
 @inlined
@@ -85,10 +103,54 @@ def _match(places, slots, codes, list_start, list_codes, hits, keep, epoch):
     return expand(found, groups.group_start, groups.always, keep, rules.rules)
 
 
-def match_event(places, slots, codes, list_start, list_codes, hits, keep, epoch):
+@lean
+def match_codes(places, slots, codes, list_start, list_codes, hits, keep, epoch):
     """Match one event against a segment without lazy atoms: how many rules are written."""
     return _match(places, slots, codes, list_start, list_codes, hits, keep, epoch)
 
 
-match_small = lean(match_event, nogil=False)
-match_large = lean(match_event)
+@inlined
+def _unpack(into, entries):
+    slots = lists = values = hits = at = 0
+    into.list_start[0] = 0
+    while at < len(entries):
+        slot, code = entry_slot(entries[at]), entry_code(entries[at])
+        at += 1
+        if slot < 0:
+            into.hits[hits] = code
+            hits += 1
+            continue
+        into.slots[slots] = slot
+        into.codes[slots] = code
+        slots += 1
+        if code < 0:
+            into.codes[slots - 1] = code_of_list(lists)
+            for i in range(at, at - 1 - code):
+                into.list_codes[values] = entry_code(entries[i])
+                values += 1
+            at += -1 - code
+            lists += 1
+            into.list_start[lists] = values
+    into.sizes[SLOTS_UNPACKED], into.sizes[LISTS_UNPACKED] = slots, lists
+    into.sizes[VALUES_UNPACKED], into.sizes[HITS_UNPACKED] = values, hits
+
+
+@lean
+def unpack_entries(places, entries):
+    """Unpack the entries of an event, for which the view has room."""
+    _unpack(_unpacked(places), entries)
+
+
+def match_event(places, entries, keep, epoch):
+    """`match_codes` of an event given as entries, for which the view has room."""
+    into = _unpacked(places)
+    _unpack(into, entries)
+    count, sizes = into.sizes[SLOTS_UNPACKED], into.sizes
+    return _match(
+        places, into.slots[:count], into.codes[:count],
+        into.list_start[: sizes[LISTS_UNPACKED] + 1], into.list_codes[: sizes[VALUES_UNPACKED]],
+        into.hits[: sizes[HITS_UNPACKED]], keep, epoch,
+    )  # fmt: skip
+
+
+match_entries = lean(match_event, nogil=False)

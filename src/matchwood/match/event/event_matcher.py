@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.index.build.segment import Segment, read_only
-from matchwood.kernels.array_types import Int32Array
+from matchwood.kernels.array_types import Int32Array, Int64Array
 from matchwood.kernels.programs import atom_of, is_negated
 from matchwood.kernels.pushes import HEAD, unpack_counts
 from matchwood.kernels.records import VALUE_TEST
@@ -20,24 +19,20 @@ from matchwood.language.tree import Node
 from matchwood.match.event.cell_index import FEWEST
 from matchwood.match.event.encode import coders, encode
 from matchwood.match.event.event_strategies import NAMED_STRATEGIES
-from matchwood.match.event.lazy_atoms import LazyAtoms
+from matchwood.match.event.lazy_atoms import LazyAtoms, LazyTruth
 from matchwood.match.event.literal_kernels import CHECKED, EventIndex
-from matchwood.match.event.strategy import EventCodes, IndexedSegment
+from matchwood.match.event.strategy import IndexedSegment
 from matchwood.match.event.strategy_choice import StrategyChoice
-from matchwood.match.event.thread_scratch import ThreadScratch
+from matchwood.match.event.string_hits import StringHits
+from matchwood.match.event.thread_scratch import EventCodes, ThreadScratch
+from matchwood.match.event.value_tables import EventTables, entries_of
 from matchwood.match.patterns.pattern_index import PatternIndex
 
-_NONE: Int32Array = np.empty(0, np.int32)
-_NO_LISTS: Int32Array = np.zeros(1, np.int32)
+_NO_RULES: Int32Array = np.empty(0, np.int32)
+_NO_ENTRIES: Int64Array = np.frombuffer(bytes(8), np.int64)[:0]  # read-only, as all entries are
 
 # What keeps every rule.
 ALL: NDArray[np.uint8] = np.empty(0, np.uint8)
-
-# Lists of strings whose hits are remembered.
-_LISTS = 4096
-
-# Strings of the longest list that is remembered.
-_LONGEST = 16
 
 
 def queue_size(segment: Segment) -> int:
@@ -66,10 +61,11 @@ class SegmentMatcher:
         self.index = index_of(segment)
         self.patterns = pattern_indexes(segment, schema)
         self.patterned = set(self.patterns)
+        self.hits = StringHits(self.patterns).hits
+        self._tables = EventTables(self.coders, self.patterned, self.hits)
         self._queue = queue_size(segment)
-        self._lists: dict[tuple[str, tuple[str, ...]], Int32Array] = {}
-        lazy = LazyAtoms(segment, operators or {}, schema) if segment.lazy else None
-        self._target = IndexedSegment(segment, self.index, lazy)
+        self.lazy = LazyAtoms(segment, operators or {}, schema) if segment.lazy else None
+        self._target = IndexedSegment(segment, self.index, self.lazy)
         self.choice = StrategyChoice(self._target, segment.nodes >= FEWEST)
         self._free: list[ThreadScratch] = []  # append and pop are atomic: threads share it
 
@@ -77,18 +73,38 @@ class SegmentMatcher:
         self, event: Mapping[str, object] | Event, keep: NDArray[np.uint8] = ALL
     ) -> tuple[Int32Array, Event | None]:
         """The ordinals of the rules that are true, and the event if it had to be read."""
-        encoded, seen = encode(event, self.coders, self.patterned)
-        list_start, list_codes = _NO_LISTS, _NONE
-        if len(encoded.list_start) > 1:
-            list_start = np.array(encoded.list_start, np.int32)
-            list_codes = np.array(encoded.list_codes, np.int32)
-        hits = _NONE
-        if encoded.strings:
-            hits = np.concatenate([self.hits(*strings) for strings in encoded.strings])
-        slots, codes = np.array(encoded.slots, np.int32), np.array(encoded.codes, np.int32)
-        if self.segment.lazy and seen is None:
-            seen = Event(event)
-        return self.match_codes(slots, codes, list_start, list_codes, hits, seen, keep), seen
+        seen: Event | None = None
+        found: bytes | None = None
+        if type(event) is dict:
+            tables = self._tables
+            try:
+                found = b"".join([tables[name][type(v)][v] for name, v in event.items()])
+            except (KeyError, TypeError):
+                found = None  # a value is not plain, or not valid
+        if found is None:
+            encoded, seen = encode(event, self.coders, self.patterned)
+            found = entries_of(encoded, [self.hits(*strings) for strings in encoded.strings])
+        entries = np.frombuffer(found, np.int64) if found else _NO_ENTRIES
+        truth = None if self.lazy is None else self.lazy.truth(seen or event)
+        return self._match_entries(entries, truth, keep), seen
+
+    def _match_entries(
+        self, entries: Int64Array, truth: LazyTruth | None, keep: NDArray[np.uint8]
+    ) -> Int32Array:
+        scratch = self._free.pop() if self._free else self._new_scratch()
+        try:
+            choice = self.choice
+            choice.left -= 1  # a thread may lose a count
+            if choice.left <= 0:
+                count = self._match_and_measure(scratch, *scratch.unpack(entries), truth, keep)
+            else:
+                count = choice.taken.match_entries(scratch, entries, truth, keep)
+            return scratch.rules[:count].copy() if count else _NO_RULES
+        except BaseException:
+            scratch = self._new_scratch()  # the states of the old one are in doubt
+            raise
+        finally:
+            self._free.append(scratch)
 
     def match_codes(
         self,
@@ -97,7 +113,7 @@ class SegmentMatcher:
         list_start: Int32Array,
         list_codes: Int32Array,
         hits: Int32Array,
-        seen: Event | None,
+        truth: LazyTruth | None,
         keep: NDArray[np.uint8],
     ) -> Int32Array:
         """The ordinals of the rules that are true of an event given as codes."""
@@ -107,9 +123,9 @@ class SegmentMatcher:
             choice.left -= 1  # a thread may lose a count
             event = (slots, codes, list_start, list_codes)
             if choice.left <= 0:
-                count = self._match_and_measure(scratch, event, hits, seen, keep)
+                count = self._match_and_measure(scratch, event, hits, truth, keep)
             else:
-                count = choice.taken.match(scratch, event, hits, seen, keep)
+                count = choice.taken.match(scratch, event, hits, truth, keep)
             return scratch.rules[:count].copy()
         except BaseException:
             scratch = self._new_scratch()  # the states of the old one are in doubt
@@ -125,7 +141,7 @@ class SegmentMatcher:
         scratch: ThreadScratch,
         event: EventCodes,
         hits: Int32Array,
-        seen: Event | None,
+        truth: LazyTruth | None,
         keep: NDArray[np.uint8],
     ) -> int:
         """Match an event, and learn from it: by pushing, and with what else is prepared."""
@@ -134,7 +150,7 @@ class SegmentMatcher:
         prepared = choice.prepared
         if prepared is None:
             begun = time.thread_time()
-            count = choice.pushing.match(scratch, event, hits, seen, keep)
+            count = choice.pushing.match(scratch, event, hits, truth, keep)
             choice.learn_push(int(scratch.arrays.counts[CHECKED]), time.thread_time() - begun)
             return count
         prepared.attach(scratch)
@@ -143,7 +159,7 @@ class SegmentMatcher:
         for is_prepared in (first, 1 - first):  # the second finds caches as the first left them
             begun = time.thread_time()
             strategy = prepared if is_prepared else choice.pushing
-            count = strategy.match(scratch, event, hits, seen, keep)
+            count = strategy.match(scratch, event, hits, truth, keep)
             seconds[is_prepared] = time.thread_time() - begun
         choice.learn(*seconds)
         return count
@@ -159,25 +175,6 @@ class SegmentMatcher:
     def learn_again(self) -> None:
         """Forget what was learnt, and choose between strategies even if the segment is small."""
         self.choice = StrategyChoice(self._target, True)
-
-    def hits(self, attribute: str, value: Any) -> Int32Array:
-        """The tests of an attribute that are true of a string, or of a list."""
-        if isinstance(value, str):
-            return self.patterns[attribute].hits(value)
-        if value and type(value[0]) is not str:
-            return self.patterns[attribute].list_hits(value)
-        return self.strings_hits(attribute, value)
-
-    def strings_hits(self, attribute: str, texts: tuple[str, ...]) -> Int32Array:
-        """The tests that are true of a list of strings; recent lists are remembered."""
-        known = self._lists.get((attribute, texts))
-        if known is None:
-            known = self.patterns[attribute].strings_hits(texts)
-            if len(self._lists) >= _LISTS:
-                self._lists.clear()
-            if len(texts) <= _LONGEST:
-                self._lists[attribute, texts] = known
-        return known
 
 
 def family_ends(segment: Segment) -> Int32Array:

@@ -15,14 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.index.build.segment import Segment
-from matchwood.kernels.array_types import Int32Array
-from matchwood.language.events import Event
-from matchwood.match.event.lazy_atoms import LazyAtoms
+from matchwood.kernels.array_types import Int32Array, Int64Array
+from matchwood.match.event.lazy_atoms import LazyAtoms, LazyTruth
 from matchwood.match.event.literal_kernels import EventIndex
-from matchwood.match.event.thread_scratch import ThreadScratch
-
-# An event as kernels take it: slots, their codes, bounds of lists, codes of the values in lists.
-EventCodes = tuple[Int32Array, Int32Array, Int32Array, Int32Array]
+from matchwood.match.event.thread_scratch import EventCodes, ThreadScratch
 
 
 class IndexedSegment(NamedTuple):
@@ -61,14 +57,25 @@ class PreparedStrategy(ABC):
         scratch: ThreadScratch,
         event: EventCodes,
         hits: Int32Array,
-        seen: Event | None,
+        truth: LazyTruth | None,
         keep: NDArray[np.uint8],
     ) -> int:
         """Write the ordinals of the rules that are true to `scratch.rules`; how many they are.
 
-        `hits` are the value tests that are true of the event. `seen` is the event itself, for atoms
-        that are evaluated on demand. `keep` says which rules to report; empty: all of them.
+        `hits` are the value tests that are true of the event. `truth` answers for atoms that are
+        evaluated on demand; it is None if there are none. `keep` says which rules to report; empty:
+        all of them.
         """
+
+    def match_entries(
+        self,
+        scratch: ThreadScratch,
+        entries: Int64Array,
+        truth: LazyTruth | None,
+        keep: NDArray[np.uint8],
+    ) -> int:
+        """`match` of an event that is given as entries (`kernels.event_entries`)."""
+        return self.match(scratch, *scratch.unpack(entries), truth, keep)
 
 
 class EventStrategy(ABC):

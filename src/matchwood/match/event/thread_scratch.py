@@ -7,11 +7,29 @@ from typing import Any
 import numpy as np
 
 from matchwood.index.build.segment import Segment
+from matchwood.kernels.array_types import Int32Array, Int64Array
 from matchwood.kernels.array_view import ArrayView
 from matchwood.match.event.cell_index import NO_CELLS
 from matchwood.match.event.cell_kernels import LeafCells
-from matchwood.match.event.event_kernels import LAYOUTS, Groups, RuleOutput
+from matchwood.match.event.event_kernels import (
+    HITS_UNPACKED,
+    LAYOUTS,
+    LISTS_UNPACKED,
+    SLOTS_UNPACKED,
+    UNPACKED_SIZES,
+    VALUES_UNPACKED,
+    Groups,
+    RuleOutput,
+    UnpackedEvent,
+    unpack_entries,
+)
 from matchwood.match.event.literal_kernels import EPOCHS, EventIndex, EventScratch
+
+# An event as kernels take it: slots, their codes, bounds of lists, codes of the values in lists.
+EventCodes = tuple[Int32Array, Int32Array, Int32Array, Int32Array]
+
+# Entries of an event that scratch has room for at first.
+_ENTRIES = 256
 
 
 class ThreadScratch:
@@ -37,16 +55,47 @@ class ThreadScratch:
             np.zeros(5, np.int64),
         )
         self.rules = np.empty(segment.rules, np.int32)
+        self._slots, self._opaque = max(1, len(segment.slots)), max(1, len(segment.opaque))
+        self._index = index
         self._groups = Groups(segment.tree.group_start, segment.tree.always)
-        self.view = self.view_with(index, NO_CELLS)
         self.epoch = 0
         self.owner: object | None = None  # the strategy, beside pushing, that `owned` belongs to
         self.owned: Any = None
+        self.make_room(_ENTRIES)
+
+    def make_room(self, entries: int) -> None:
+        """Make room for events of so many entries."""
+        self.room = entries
+        self._unpacked = UnpackedEvent(
+            np.empty(self._slots, np.int32),
+            np.empty(self._slots, np.int32),
+            np.empty(self._slots + 1, np.int32),
+            np.empty(entries, np.int32),
+            np.empty(self._opaque, np.int32),
+            np.zeros(UNPACKED_SIZES, np.int64),
+        )
+        self.owner = self.owned = None
+        self.view = self.view_with(self._index, NO_CELLS)
+
+    def unpack(self, entries: Int64Array) -> tuple[EventCodes, Int32Array]:
+        """The codes of an event, and its hits, until the next event is unpacked."""
+        if len(entries) > self.room:
+            self.make_room(2 * len(entries))
+        unpack_entries(self.view.places, entries)
+        slots, codes, list_start, list_codes, hits, sizes = self._unpacked
+        count = sizes[SLOTS_UNPACKED]
+        event = (
+            slots[:count],
+            codes[:count],
+            list_start[: sizes[LISTS_UNPACKED] + 1],
+            list_codes[: sizes[VALUES_UNPACKED]],
+        )
+        return event, hits[: sizes[HITS_UNPACKED]]
 
     def view_with(self, index: EventIndex, cells: LeafCells) -> ArrayView:
         """What kernels see of this scratch, with an index and cells."""
         output = RuleOutput(self.rules, np.empty(cells.room, np.int32))
-        return ArrayView(LAYOUTS, index, self._groups, cells, self.arrays, output)
+        return ArrayView(LAYOUTS, index, self._groups, cells, self.arrays, output, self._unpacked)
 
     def next_epoch(self) -> int:
         """Forget the last event."""

@@ -58,13 +58,12 @@ class OperatorRules:
     def open_by_event(
         self,
         codes: Any,
-        row: Callable[[int], Event],
         true_rules: dict[int, list[Int32Array]],
         keep: Keep,
     ) -> Iterator[tuple[int, Int32Array]]:
         """(event, clauses) for each event of a batch that leaves any open."""
         true_conditions: dict[int, list[Int32Array]] = {}
-        for events, conditions in self.batch.pairs(codes, ALL, row):
+        for events, conditions in self.batch.pairs(codes, ALL):
             order = np.argsort(events, kind="stable")
             numbers, first = np.unique(events[order], return_index=True)
             for event, rows in zip(numbers.tolist(), np.split(order, first[1:]), strict=False):

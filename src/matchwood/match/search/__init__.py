@@ -13,6 +13,7 @@ Modules:
 - `event_matches`: what was found for one event, part by part;
 - `batch_search`: the matches of a slice of events, as pairs of numbers;
 - `event_slices`: events, however they are given, cut into slices that a part can encode;
+- `table_events`: a row of a table as an event, read column by column;
 - `arrow_matches`: the matches of many events, as Arrow data;
 - `near_misses`: the rules that came nearest to matching, and what they lacked;
 - `rule_distances`: how far each rule of a part is from matching, by its index alone;

@@ -38,14 +38,14 @@ def match_slice(
         codes = events.part_codes(part)
         keep = part.keep(wanted)
         true: dict[int, list[Int32Array]] = {}
-        for numbers, ordinals in part.batch.pairs(codes, keep, events.row):
+        for numbers, ordinals in part.batch.pairs(codes, keep):
             if part.calls_operators:
                 _note_operator_rules(numbers, ordinals, part, true)
             yield numbers, ordinals + np.int32(first) if first else ordinals
         if part.calls_operators:
             rules = part.operator_rules
             codes = events.part_codes(rules)
-            for event, clauses in rules.open_by_event(codes, events.row, true, keep):
+            for event, clauses in rules.open_by_event(codes, true, keep):
                 open_.setdefault(event, []).append((rules.source, clauses, first))
     wanted_pending = [
         (number, rule)

@@ -23,7 +23,8 @@ class EventMatches:
 
     def add(self, part: Part, ordinals: Int32Array) -> None:
         """Add rules of a part."""
-        self._parts.append((part, ordinals))
+        if len(ordinals):
+            self._parts.append((part, ordinals))
 
     def add_pending(self, details: RuleDetails) -> None:
         """Add a rule that is in no part."""
@@ -34,12 +35,13 @@ class EventMatches:
 
     def ids(self) -> list[Any]:
         """The ids of all rules, in no promised order."""
-        all_ids: list[Any] = []
+        found: list[Any] = []
         for part, ordinals in self._parts:
-            ids = part.details.ids[ordinals].tolist()
-            all_ids = ids if not all_ids else all_ids + ids
-        all_ids.extend(details.id for details in self._pending)
-        return all_ids
+            ids = part.details.ids.take(ordinals).tolist()
+            found = found + ids if found else ids
+        if self._pending:
+            found += [details.id for details in self._pending]
+        return found
 
     def rules(self) -> dict[Any, Any]:
         """The rules by id, as they were given."""

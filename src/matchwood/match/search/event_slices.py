@@ -11,17 +11,17 @@ import pyarrow as pa
 
 from matchwood.kernels.masks import EVENTS
 from matchwood.language.events import Event
-from matchwood.match.batch.batch_codes import ColumnCodes, codes_of_rows
-from matchwood.match.batch.column_codes import attributes_of, misspelt
+from matchwood.match.batch.batch_codes import codes_of_rows
+from matchwood.match.batch.column_codes import misspelt
 from matchwood.match.batch.event_tables import Table, is_table, key_array, table_of, tables_of
+from matchwood.match.batch.mixed_columns import MixedColumn, attributes_of_events
+from matchwood.match.batch.table_codes import ColumnCodes
 from matchwood.match.parts.operator_rules import OperatorRules
 from matchwood.match.parts.part import Part
+from matchwood.match.search.table_events import TableRows
 
 # Rows whose columns are encoded together.
 _ROWS_AT_ONCE = 64 * EVENTS
-
-# Rows that are read together when one of them is needed as Python values.
-_ROWS_READ = 32
 
 # What events are encoded for.
 Encodable = Part | OperatorRules
@@ -81,8 +81,7 @@ def _table_slices(events: Any, key: str | None) -> Iterator[EventSlice]:
     for table in _bounded(events):
         if key is not None and key not in table.columns:
             raise KeyError(f"the events have no column {key!r} to use as their key")
-        columns = table.arrays()
-        attributes = None if columns is None else attributes_of(columns)
+        attributes = attributes_of_events(table)
         rows = table.rows() if attributes is None else []
         coded: dict[int, ColumnCodes | None] = {}
         for low in range(0, max(1, table.num_rows), EVENTS):
@@ -114,15 +113,7 @@ def _column_slice(
             return codes_of_rows(table.slice(low, high - low).rows(), part.matcher)[0]
         return columns.codes(low, high)
 
-    read: dict[int, list[dict[str, Any]]] = {}
-
-    def row(number: int) -> Event:
-        block, offset = divmod(number, _ROWS_READ)
-        if block not in read:
-            read[block] = table.slice(low + block * _ROWS_READ, min(_ROWS_READ, high - low)).rows()
-        return Event(read[block][offset])
-
-    return EventSlice(part_codes, row, keys, high - low)
+    return EventSlice(part_codes, TableRows(table, low, high).event, keys, high - low)
 
 
 def _columns(attributes: dict[str, Any], part: Encodable, done: int) -> ColumnCodes | None:
@@ -130,7 +121,11 @@ def _columns(attributes: dict[str, Any], part: Encodable, done: int) -> ColumnCo
     try:
         return ColumnCodes(attributes, part.matcher)
     except UnicodeDecodeError:
-        named = {n: column for n, column in attributes.items() if n in part.matcher.coders}
+        named = {
+            name: column
+            for name, column in attributes.items()
+            if name in part.matcher.coders and not isinstance(column, MixedColumn)
+        }
         error = misspelt(named, done)
     if error is not None:
         raise error

@@ -6,13 +6,13 @@ Pays where an event touches few nodes of a segment, and is possible for every se
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.kernels.array_types import Int32Array
-from matchwood.language.events import Event
 from matchwood.match.batch.batch_codes import BatchCodes
 from matchwood.match.batch.batch_strategy import BUFFERED_PAIRS, BatchStrategy, LearntCost, Pairs
 from matchwood.match.event.event_matcher import SegmentMatcher
@@ -44,17 +44,16 @@ class OneByOneStrategy(BatchStrategy):
         self,
         codes: BatchCodes,
         keep: NDArray[np.uint8],
-        row: Callable[[int], Event],
         low: int,
         high: int,
     ) -> Iterator[Pairs]:
         started = time.thread_time()
-        lazy = bool(self._matcher.segment.lazy)
+        lazy = codes.lazy
         matches: list[tuple[int, Int32Array]] = []
         pair_count = 0
         for event in range(low, high):
-            seen = row(event) if lazy else None
-            ordinals = self._matcher.match_codes(*codes.event(event), seen, keep)
+            truth = None if lazy is None else partial(lazy.truth, event)
+            ordinals = self._matcher.match_codes(*codes.event(event), truth, keep)
             matches.append((event, ordinals))
             pair_count += len(ordinals)
             if pair_count > BUFFERED_PAIRS:

@@ -1,13 +1,12 @@
 """A sweep: every node is visited once, with a bit mask that says of which events it is true.
 
-Pays where events touch many nodes. Not for segments with atoms that are evaluated on demand, nor
-for those whose masks would take too much memory.
+Pays where events touch many nodes. Not for segments whose masks would take too much memory.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +14,11 @@ from numpy.typing import NDArray
 from matchwood.index.build.segment import read_only
 from matchwood.kernels.array_types import Int32Array
 from matchwood.kernels.masks import EVENTS, WORDS
-from matchwood.language.events import Event
+from matchwood.kernels.records import LITERAL
 from matchwood.match.batch.batch_codes import BatchCodes
 from matchwood.match.batch.batch_strategy import BUFFERED_PAIRS, BatchStrategy, LearntCost, Pairs
 from matchwood.match.batch.hit_kernels import clear_bits, set_bits
+from matchwood.match.batch.lazy_masks import LazyMasks
 from matchwood.match.batch.rank_kernels import list_events, rank_events
 from matchwood.match.batch.sweep_kernels import (
     ALL_WRITTEN,
@@ -34,11 +34,14 @@ from matchwood.match.event.event_matcher import SegmentMatcher, family_ends
 # Bytes of scratch that one sweep may take.
 SCRATCH_BUDGET = 256 << 20
 
+# Seconds that a lazy atom is expected to take for all events of a sweep, before any is measured.
+LAZY_SECONDS = 1e-4
+
 
 class SweepScratch:
     """What one thread writes while it sweeps."""
 
-    def __init__(self, matcher: SegmentMatcher, used: int) -> None:
+    def __init__(self, matcher: SegmentMatcher, used: int, opaque: int) -> None:
         segment = matcher.segment
         self.masks = np.empty(WORDS * (used + 1), np.uint64)
         self.nonzero = np.zeros(used // 64 + 1, np.uint64)
@@ -48,7 +51,7 @@ class SweepScratch:
         self.positions = np.empty(max(1, rows), np.uint64)
         self.few = np.empty(EVENTS, np.uint16)
         self.temporary = np.empty(2 * WORDS, np.uint64)
-        self.true = np.zeros(WORDS * max(1, len(segment.opaque)), np.uint64)
+        self.true = np.zeros(WORDS * max(1, opaque), np.uint64)
         self._buffers: list[Int32Array] = []
 
     def buffers(self) -> list[Int32Array]:
@@ -78,12 +81,15 @@ class SweepStrategy(BatchStrategy):
         self._matcher = matcher
         segment = matcher.segment
         tree = segment.tree
+        self._lazy = LazyMasks(segment)
         # Masks are computed in the order of atoms, so that what they are made of is streamed.
-        row_literal = tree.row_literal
+        row_literal = self._lazy.literals(tree.row_literal)
+        literal_group = tree.literal_group.copy()
+        literal_group[:, LITERAL] = self._lazy.literals(literal_group[:, LITERAL])
         order = np.argsort(row_literal).astype(np.int32)
         arrays = (
             tree.records, row_literal[order], order, tree.group_of, tree.group_start,
-            tree.literal_group, tree.always, matcher.index.atom_row, segment.atoms.low,
+            literal_group, tree.always, self._lazy.atom_row, segment.atoms.low,
             segment.atoms.high,
             family_ends(segment) if segment.slots else np.zeros(4, np.int32),
             np.array([segment.first], np.int64),
@@ -94,10 +100,11 @@ class SweepStrategy(BatchStrategy):
         self.row_of_code = read_only(np.r_[0, np.cumsum(codes.astype(np.int64) + 1)])
         self.used = int(tree.used[0])
         self._free: list[SweepScratch] = []  # append and pop are atomic: threads share it
-        self.cost = LearntCost(self.name, 1e-4 + 1.5e-7 * segment.nodes)
+        expected = 1e-4 + 1.5e-7 * segment.nodes + LAZY_SECONDS * len(segment.lazy)
+        self.cost = LearntCost(self.name, expected)
 
     def is_possible(self) -> bool:
-        return not self._matcher.segment.lazy and self.scratch_bytes <= SCRATCH_BUDGET
+        return self.scratch_bytes <= SCRATCH_BUDGET
 
     def expected_seconds(self, events: int) -> float:
         return self.cost.seconds  # however many events there are
@@ -106,22 +113,26 @@ class SweepStrategy(BatchStrategy):
     def scratch_bytes(self) -> int:
         """Bytes that one sweep takes beside its output."""
         segment = self._matcher.segment
-        rows = self.used + len(segment.tree.row_literal) + len(segment.opaque)
+        rows = self.used + len(segment.tree.row_literal) + self._lazy.count
         return 8 * WORDS * rows
+
+    def _new_scratch(self) -> SweepScratch:
+        return SweepScratch(self._matcher, self.used, self._lazy.count)
 
     def pairs(
         self,
         codes: BatchCodes,
         keep: NDArray[np.uint8],
-        row: Callable[[int], Event],
         low: int,
         high: int,
     ) -> Iterator[Pairs]:
         assert (low, high) == (0, codes.events), "a sweep matches all events of a batch"
         started = time.thread_time()
-        scratch = self._free.pop() if self._free else SweepScratch(self._matcher, self.used)
+        scratch = self._free.pop() if self._free else self._new_scratch()
         for hit_events, bounds, atoms in codes.hits:
             set_bits(scratch.true, hit_events, bounds, atoms)
+        if codes.lazy is not None:
+            self._lazy.write(codes.lazy, scratch.true)
         row_of, rows, ranks, list_mask = rank_events(
             codes.slots, codes.codes, codes.list_start, codes.list_codes, self.codes_of,
             self.row_of_code, codes.events,

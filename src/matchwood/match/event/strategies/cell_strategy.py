@@ -11,19 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.index.build.segment import Segment
-from matchwood.kernels.array_types import Int32Array
+from matchwood.kernels.array_types import Int32Array, Int64Array
 from matchwood.kernels.array_view import ArrayView
-from matchwood.language.events import Event
 from matchwood.match.event.cell_index import FEWEST, LIKELY, CellIndex, cell_index
-from matchwood.match.event.event_kernels import SMALL, match_large, match_small
+from matchwood.match.event.event_kernels import SMALL, match_codes, match_entries
+from matchwood.match.event.lazy_atoms import LazyTruth
 from matchwood.match.event.strategy import (
-    EventCodes,
     EventStrategy,
     IndexedSegment,
     PreparedStrategy,
     PushSample,
 )
-from matchwood.match.event.thread_scratch import ThreadScratch
+from matchwood.match.event.thread_scratch import EventCodes, ThreadScratch
 
 # Records that an event must check on average for cells to be worth a try.
 LEAST_RECORDS = 500
@@ -72,7 +71,7 @@ class PreparedCells(PreparedStrategy):
         self.name = name
         self._lazy = target.lazy
         self._cells = cells
-        self._kernel = match_small if target.segment.nodes <= SMALL else match_large
+        self._packed = target.segment.nodes <= SMALL and target.lazy is None
 
     @property
     def bytes(self) -> int:
@@ -88,13 +87,29 @@ class PreparedCells(PreparedStrategy):
         scratch: ThreadScratch,
         event: EventCodes,
         hits: Int32Array,
-        seen: Event | None,
+        truth: LazyTruth | None,
         keep: NDArray[np.uint8],
     ) -> int:
         epoch = scratch.next_epoch()
+        view = self._view(scratch)
+        if self._lazy is not None:
+            return self._lazy.match(scratch, view, event, hits, truth, keep)
+        return int(match_codes(view.places, *event, hits, keep, epoch))
+
+    def match_entries(
+        self,
+        scratch: ThreadScratch,
+        entries: Int64Array,
+        truth: LazyTruth | None,
+        keep: NDArray[np.uint8],
+    ) -> int:
+        if not self._packed or len(entries) > scratch.room:
+            return super().match_entries(scratch, entries, truth, keep)
+        epoch = scratch.next_epoch()
+        return int(match_entries(self._view(scratch).places, entries, keep, epoch))
+
+    def _view(self, scratch: ThreadScratch) -> ArrayView:
         if scratch.owner is not self:
             self.attach(scratch)
         view: ArrayView = scratch.owned
-        if self._lazy is not None:
-            return self._lazy.match(scratch, view, event, hits, seen, keep)
-        return int(self._kernel(view.places, *event, hits, keep, epoch))
+        return view

@@ -11,24 +11,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.index.build.segment import Segment
-from matchwood.kernels.array_types import Int32Array
-from matchwood.language.events import Event
-from matchwood.match.event.event_kernels import SMALL, match_large, match_small
+from matchwood.kernels.array_types import Int32Array, Int64Array
+from matchwood.match.event.event_kernels import SMALL, match_codes, match_entries
+from matchwood.match.event.lazy_atoms import LazyTruth
 from matchwood.match.event.strategy import (
-    EventCodes,
     EventStrategy,
     IndexedSegment,
     PreparedStrategy,
     PushSample,
 )
-from matchwood.match.event.thread_scratch import ThreadScratch
+from matchwood.match.event.thread_scratch import EventCodes, ThreadScratch
 
 
 class PushStrategy(EventStrategy):
     """Push lists alone.
 
-    A kernel for a small segment keeps the GIL, as it ends before another thread would get it; one
-    for a large segment releases it. `small` forces one of the two.
+    The kernel for single events of a small segment keeps the GIL, as it ends before another thread
+    would get it, and unpacks their entries; that of a large segment releases it. `small` forces one
+    of the two.
     """
 
     def __init__(self, small: bool | None = None) -> None:
@@ -55,17 +55,29 @@ class PreparedPush(PreparedStrategy):
     def __init__(self, name: str, target: IndexedSegment, small: bool) -> None:
         self.name = name
         self._lazy = target.lazy
-        self._kernel = match_small if small else match_large
+        self._packed = small and target.lazy is None
 
     def match(
         self,
         scratch: ThreadScratch,
         event: EventCodes,
         hits: Int32Array,
-        seen: Event | None,
+        truth: LazyTruth | None,
         keep: NDArray[np.uint8],
     ) -> int:
         epoch = scratch.next_epoch()
         if self._lazy is not None:
-            return self._lazy.match(scratch, scratch.view, event, hits, seen, keep)
-        return int(self._kernel(scratch.view.places, *event, hits, keep, epoch))
+            return self._lazy.match(scratch, scratch.view, event, hits, truth, keep)
+        return int(match_codes(scratch.view.places, *event, hits, keep, epoch))
+
+    def match_entries(
+        self,
+        scratch: ThreadScratch,
+        entries: Int64Array,
+        truth: LazyTruth | None,
+        keep: NDArray[np.uint8],
+    ) -> int:
+        if not self._packed or len(entries) > scratch.room:
+            return super().match_entries(scratch, entries, truth, keep)
+        epoch = scratch.next_epoch()
+        return int(match_entries(scratch.view.places, entries, keep, epoch))

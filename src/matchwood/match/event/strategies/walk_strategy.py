@@ -13,16 +13,15 @@ from numpy.typing import NDArray
 
 from matchwood.index.build.segment import Segment
 from matchwood.kernels.array_types import Int32Array
-from matchwood.language.events import Event
+from matchwood.match.event.lazy_atoms import LazyTruth
 from matchwood.match.event.push_kernels import expand
 from matchwood.match.event.strategy import (
-    EventCodes,
     EventStrategy,
     IndexedSegment,
     PreparedStrategy,
     PushSample,
 )
-from matchwood.match.event.thread_scratch import ThreadScratch
+from matchwood.match.event.thread_scratch import EventCodes, ThreadScratch
 from matchwood.match.event.walk_kernels import walk_one
 
 # Seconds that reading one word of a record takes, about.
@@ -75,7 +74,7 @@ class PreparedWalk(PreparedStrategy):
         scratch: ThreadScratch,
         event: EventCodes,
         hits: Int32Array,
-        seen: Event | None,
+        truth: LazyTruth | None,
         keep: NDArray[np.uint8],
     ) -> int:
         epoch = scratch.next_epoch()

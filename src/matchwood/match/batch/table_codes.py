@@ -1,0 +1,154 @@
+"""The columns of a table as the codes of a segment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from matchwood.arrow.reading import values_of
+from matchwood.kernels.array_types import Int32Array, Int64Array
+from matchwood.kernels.records import MISSING, code_of_list
+from matchwood.language.events import Event
+from matchwood.language.values import Value
+from matchwood.match.batch.batch_codes import BatchCodes, Hits, hits_of_rows
+from matchwood.match.batch.column_codes import EncodedColumn, code_column, distinct_elements
+from matchwood.match.batch.hit_kernels import join_hits
+from matchwood.match.batch.lazy_columns import AskedColumn, LazyColumns
+from matchwood.match.batch.mixed_columns import MixedColumn, code_mixed_column
+from matchwood.match.event.encode import Coder, Strings
+from matchwood.match.event.event_matcher import SegmentMatcher
+
+_NO_BOUNDS: Int64Array = np.zeros(1, np.int64)
+_NO_CODES: Int32Array = np.empty(0, np.int32)
+
+
+class SlotCodes(NamedTuple):
+    """The codes that the rows of a table have in one slot; lists are numbered in order of rows."""
+
+    slot: int
+    codes: Int32Array  # of each row; below zero: `code_of_list`
+    lists_before: Int64Array | None = None  # of each row, and of all; None: there are no lists
+    list_start: Int64Array = _NO_BOUNDS
+    list_codes: Int32Array = _NO_CODES
+
+    def cut(self, low: int, high: int, lists: int) -> tuple[Int32Array, Int64Array, Int32Array]:
+        """(codes, bounds, codes of lists) of the rows low..high, for which `lists` come before."""
+        codes = self.codes[low:high]
+        if self.lists_before is None:
+            return codes, _NO_BOUNDS, _NO_CODES
+        first, last = self.lists_before[low], self.lists_before[high]
+        moved = np.where(codes < 0, codes + (first - lists), codes).astype(np.int32)
+        bounds = self.list_start[first : last + 1]
+        return moved, bounds - bounds[0], self.list_codes[bounds[0] : bounds[-1]]
+
+
+class ColumnCodes:
+    """The columns of a table, encoded once for one segment, then cut into batches."""
+
+    def __init__(self, attributes: Mapping[str, Any], matcher: SegmentMatcher) -> None:
+        self._attributes = attributes
+        self._lazy = matcher.lazy
+        self._slots: list[SlotCodes] = []
+        self._hits: dict[str, Hits] = {}
+        for name, column in attributes.items():
+            coder = matcher.coders.get(name)
+            if coder is None:
+                continue
+            if isinstance(column, MixedColumn):
+                self._add_mixed(name, column, coder, matcher)
+            else:
+                self._add(name, column, coder, matcher)
+
+    def _add(self, name: str, column: Any, coder: Coder, matcher: SegmentMatcher) -> None:
+        patterned = name in matcher.patterned
+        coded = code_column(column, coder, patterned)
+        for slot, codes in ((coder.slot, coded.main), (coder.time_slot, coded.time)):
+            if slot >= 0 and codes is not None:
+                self._slots.append(_slot_codes(slot, codes, coded, slot == coder.time_slot))
+        if patterned and coded.distinct is not None and coded.which is not None:
+            bounds, atoms = matcher.patterns[name].hits_of_many(coded.distinct)
+            self._hits[name] = coded.which, bounds, atoms
+        elif patterned and coded.bounds is not None:
+            self._hits[name] = _hits_of_lists(column, name, matcher)
+
+    def _add_mixed(
+        self, name: str, column: MixedColumn, coder: Coder, matcher: SegmentMatcher
+    ) -> None:
+        main, time, strings = code_mixed_column(name, column, coder)
+        for slot, (codes, list_start, list_codes) in ((coder.slot, main), (coder.time_slot, time)):
+            if slot >= 0:
+                before = np.r_[0, np.cumsum(codes < 0)] if len(list_start) > 1 else None
+                self._slots.append(SlotCodes(slot, codes, before, list_start, list_codes))
+        if name in matcher.patterned:
+            self._hits[name] = hits_of_rows(name, strings, len(column), matcher)
+
+    def codes(self, low: int, high: int) -> BatchCodes:
+        """The codes of the rows low..high."""
+        rows: list[Int32Array] = []
+        list_start: list[Int64Array] = [_NO_BOUNDS]
+        list_codes: list[Int32Array] = [_NO_CODES]
+        lists = size = 0
+        for coded in self._slots:
+            codes, bounds, values = coded.cut(low, high, lists)
+            rows.append(codes)
+            list_start.append(bounds[1:] + size)
+            list_codes.append(values)
+            lists += len(bounds) - 1
+            size += len(values)
+        matrix = np.stack(rows) if rows else np.zeros((0, high - low), np.int32)
+        hits = [(which[low:high], bounds, atoms) for which, bounds, atoms in self._hits.values()]
+        return BatchCodes(
+            np.array([coded.slot for coded in self._slots], np.int32),
+            np.ascontiguousarray(matrix),
+            np.concatenate(list_start).astype(np.int32),
+            np.concatenate(list_codes).astype(np.int32),
+            hits,
+            high - low,
+            self._lazy_columns(low, high),
+        )
+
+    def _lazy_columns(self, low: int, high: int) -> LazyColumns | None:
+        def asked(name: str) -> AskedColumn | None:
+            column = self._attributes.get(name)
+            if column is None:
+                return None
+            if isinstance(column, MixedColumn):
+                return AskedColumn(name, None, lambda: column.values[low:high])
+            piece = column.slice(low, high - low)
+            return AskedColumn(name, piece, lambda: values_of(piece))
+
+        return None if self._lazy is None else LazyColumns(self._lazy, high - low, asked)
+
+
+def _slot_codes(slot: int, codes: Int32Array, coded: EncodedColumn, is_second: bool) -> SlotCodes:
+    """The codes of a slot; an element of a list that a second slot cannot read is left out."""
+    if coded.bounds is None or coded.there is None:
+        return SlotCodes(slot, codes)
+    rows = np.arange(len(coded.there) + 1)
+    numbered = np.where(coded.there, code_of_list(rows[:-1]), MISSING).astype(np.int32)
+    bounds = coded.bounds
+    if is_second:
+        bounds = np.r_[0, np.cumsum(codes != MISSING)][bounds]
+        codes = codes[codes != MISSING]
+    return SlotCodes(slot, numbered, rows, bounds, codes)
+
+
+def _hits_of_lists(column: Any, name: str, matcher: SegmentMatcher) -> Hits:
+    elements = distinct_elements(column)
+    if elements is None:
+        return hits_of_rows(name, _read_lists(column, name), len(column), matcher)
+    bounds, atoms = matcher.patterns[name].hits_of_elements(elements.distinct)
+    most = len(matcher.segment.opaque)
+    return elements.rows, *join_hits(elements.bounds, elements.which, bounds, atoms, most)
+
+
+def _read_lists(column: Any, name: str) -> list[tuple[int, Strings]]:
+    found: list[tuple[int, Strings]] = []
+    for row, value in enumerate(values_of(column)):
+        if value is not None:
+            seen = Event({name: value})[name]
+            assert not isinstance(seen, Value)
+            found.append((row, seen))
+    return found

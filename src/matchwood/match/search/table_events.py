@@ -1,0 +1,88 @@
+"""A row of a table as an event, of which only the columns that are asked for are read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from matchwood.language.events import Event, Seen, attributes_of, see
+from matchwood.language.values import listed
+from matchwood.match.batch.event_tables import Table
+
+# Rows that are read together when one of them is needed as a whole.
+_ROWS_READ = 32
+
+
+class TableRows:
+    """The rows low..high of a table as Python values, column by column; one thread uses it."""
+
+    def __init__(self, table: Table, low: int, high: int) -> None:
+        self._table = table
+        self._low = low
+        self._high = high
+        self._values: dict[str, list[Any]] = {}  # of the columns that were read
+        self._holders: dict[str, list[str]] = {}  # by attribute: the columns that may hold it
+        self._whole: dict[int, list[dict[str, Any]]] = {}
+
+    def event(self, row: int) -> Event:
+        """A row as an event; rows are counted from `low`."""
+        return TableEvent(self, row)
+
+    def whole(self, row: int) -> dict[str, object]:
+        """All columns of a row."""
+        block, offset = divmod(row, _ROWS_READ)
+        if block not in self._whole:
+            first = self._low + block * _ROWS_READ
+            self._whole[block] = self._table.slice(
+                first, min(_ROWS_READ, self._high - first)
+            ).rows()
+        return self._whole[block][offset]
+
+    def value(self, row: int, attribute: str) -> object:
+        """The value of an attribute as it was given; None if the row has none."""
+        holders = self._holders.get(attribute)
+        if holders is None:
+            holders = [name for name in self._table.columns if _may_hold(name, attribute)]
+            self._holders[attribute] = holders
+        if holders == [attribute]:
+            return listed(self._column(attribute)[row])
+        return attributes_of({name: self._column(name)[row] for name in holders}).get(attribute)
+
+    def _column(self, name: str) -> list[Any]:
+        values = self._values.get(name)
+        if values is None:
+            piece = self._table.columns[name].slice(self._low, self._high - self._low)
+            values = self._values[name] = piece.python()
+        return values
+
+
+def _may_hold(column: str, attribute: str) -> bool:
+    return attribute == column or attribute.startswith(column + ".")
+
+
+class TableEvent(Event):
+    """A row of a table; each attribute is read from its own column when it is first needed."""
+
+    __slots__ = ("_all", "_row", "_rows")
+
+    def __init__(self, rows: TableRows, row: int) -> None:
+        self._rows = rows
+        self._row = row
+        self._all: dict[str, object] | None = None
+        self._read = {}
+        self.elements = {}
+
+    @property
+    def raw(self) -> dict[str, object]:  # type: ignore[override]
+        """All attributes, for which all columns are read."""
+        if self._all is None:
+            self._all = attributes_of(self._rows.whole(self._row))
+        return self._all
+
+    def __getitem__(self, attribute: str) -> Seen:
+        seen = self._read.get(attribute)
+        if seen is None:
+            seen = self._read[attribute] = see(attribute, self.given(attribute))
+        return seen
+
+    def given(self, attribute: str) -> object:
+        return self._rows.value(self._row, attribute)
