@@ -6,6 +6,7 @@ for those whose masks would take too much memory.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 
@@ -14,42 +15,66 @@ from numpy.typing import NDArray
 
 from matchwood.index.build.segment import read_only
 from matchwood.kernels.array_types import Int32Array
-from matchwood.kernels.masks import EVENTS, WORDS
+from matchwood.kernels.masks import WORDS
 from matchwood.language.events import Event
 from matchwood.match.batch.batch_codes import BatchCodes
 from matchwood.match.batch.batch_strategy import BUFFERED_PAIRS, BatchStrategy, LearntCost, Pairs
 from matchwood.match.batch.hit_kernels import clear_bits, set_bits
-from matchwood.match.batch.rank_kernels import list_events, rank_events
+from matchwood.match.batch.literal_row_kernels import Batch, LiteralIndex, fill_literals
+from matchwood.match.batch.program_kernels import RUN_LITERALS, RUN_NODES
+from matchwood.match.batch.rank_kernels import rank_events
+from matchwood.match.batch.slot_kernels import BLOCK, DENSE, SLOT_ROW, place_events, rows_of_slots
 from matchwood.match.batch.sweep_kernels import (
-    ALL_WRITTEN,
-    NODE,
+    MOST_OPERANDS,
     PROGRESS_NUMBERS,
-    Batch,
-    SweepIndex,
-    literal_masks,
+    RUN,
+    SweepState,
     sweep,
 )
+from matchwood.match.batch.sweep_program import SweepProgram, program_of
 from matchwood.match.event.event_matcher import SegmentMatcher, family_ends
 
 # Bytes of scratch that one sweep may take.
 SCRATCH_BUDGET = 256 << 20
 
+# Bytes that vectors are aligned to: those of a cache line.
+_LINE = 64
+
+
+def _aligned(words: int) -> NDArray[np.uint64]:
+    """So many words from the start of a cache line on."""
+    array = np.empty(words + _LINE // 8, np.uint64)
+    skipped = -array.ctypes.data % _LINE // 8
+    return array[skipped : skipped + words]
+
 
 class SweepScratch:
     """What one thread writes while it sweeps."""
 
-    def __init__(self, matcher: SegmentMatcher, used: int) -> None:
+    def __init__(self, matcher: SegmentMatcher, program: SweepProgram, codes: int) -> None:
         segment = matcher.segment
-        self.masks = np.empty(WORDS * (used + 1), np.uint64)
-        self.nonzero = np.zeros(used // 64 + 1, np.uint64)
-        rows = len(segment.tree.row_literal)
-        self.literals = np.empty(WORDS * max(1, rows), np.uint64)
-        self.literal_at = np.empty(max(1, rows), np.int32)
-        self.positions = np.empty(max(1, rows), np.uint64)
-        self.few = np.empty(EVENTS, np.uint16)
-        self.temporary = np.empty(2 * WORDS, np.uint64)
+        slots = len(segment.slots)
+        used = int(program.used[0])
+        self._used = used
+        self.masks = _aligned(0)
+        self.shifts = np.empty(WORDS * (slots + 1), np.uint8)
+        self.prefix = np.empty(codes, np.uint64)
+        self.words = np.empty(len(program.keys), np.uint64)
+        self.temporary = _aligned(WORDS)
         self.true = np.zeros(WORDS * max(1, len(segment.opaque)), np.uint64)
+        widest = int((program.runs[:, RUN_LITERALS] + program.runs[:, RUN_NODES]).max(initial=1))
+        self.state = SweepState(
+            np.zeros(used // 64 + 1, np.uint64),
+            np.empty(2 * max(MOST_OPERANDS, widest), np.int32),
+            np.empty(2 * (BLOCK + 1), np.int32),
+            np.empty(BLOCK, np.uint8),
+        )
         self._buffers: list[Int32Array] = []
+
+    def make_room(self, rows: int) -> None:
+        """Have masks for so many rows, and all nodes."""
+        if len(self.masks) < WORDS * (rows + self._used):
+            self.masks = _aligned(WORDS * (rows + self._used))
 
     def buffers(self) -> list[Int32Array]:
         """Where a sweep writes the events and ordinals that it finds."""
@@ -77,22 +102,17 @@ class SweepStrategy(BatchStrategy):
     def __init__(self, matcher: SegmentMatcher) -> None:
         self._matcher = matcher
         segment = matcher.segment
-        tree = segment.tree
-        # Masks are computed in the order of atoms, so that what they are made of is streamed.
-        row_literal = tree.row_literal
-        order = np.argsort(row_literal).astype(np.int32)
+        codes = segment.codes.astype(np.int64)
+        self._codes_of = read_only(segment.codes)
+        row_of_code = np.r_[0, np.cumsum(codes + 1)]
+        self._prefix_words = int(row_of_code[-1])
         arrays = (
-            tree.records, row_literal[order], order, tree.group_of, tree.group_start,
-            tree.literal_group, tree.always, matcher.index.atom_row, segment.atoms.low,
-            segment.atoms.high,
-            family_ends(segment) if segment.slots else np.zeros(4, np.int32),
-            np.array([segment.first], np.int64),
+            matcher.index.atom_row, segment.atoms.low, segment.atoms.high, family_ends(segment),
+            row_of_code,
         )  # fmt: skip
-        self.tree = SweepIndex(*(read_only(array) for array in arrays))
-        codes = segment.codes if len(segment.codes) else np.full(1, 2, np.int32)
-        self.codes_of = read_only(codes)
-        self.row_of_code = read_only(np.r_[0, np.cumsum(codes.astype(np.int64) + 1)])
-        self.used = int(tree.used[0])
+        self._tree = LiteralIndex(*(read_only(array) for array in arrays))
+        self._lock = threading.Lock()
+        self._program: SweepProgram | None = None
         self._free: list[SweepScratch] = []  # append and pop are atomic: threads share it
         self.cost = LearntCost(self.name, 1e-4 + 1.5e-7 * segment.nodes)
 
@@ -106,8 +126,19 @@ class SweepStrategy(BatchStrategy):
     def scratch_bytes(self) -> int:
         """Bytes that one sweep takes beside its output."""
         segment = self._matcher.segment
-        rows = self.used + len(segment.tree.row_literal) + len(segment.opaque)
+        rows = int(segment.tree.used[0]) + len(segment.slots) + len(segment.opaque)
         return 8 * WORDS * rows
+
+    @property
+    def program(self) -> SweepProgram:
+        """What is swept, made when it is first needed."""
+        made = self._program
+        if made is None:
+            with self._lock:
+                made = self._program
+                if made is None:
+                    made = self._program = program_of(self._matcher.segment)
+        return made
 
     def pairs(
         self,
@@ -119,29 +150,15 @@ class SweepStrategy(BatchStrategy):
     ) -> Iterator[Pairs]:
         assert (low, high) == (0, codes.events), "a sweep matches all events of a batch"
         started = time.thread_time()
-        scratch = self._free.pop() if self._free else SweepScratch(self._matcher, self.used)
+        program = self.program
+        scratch = self._free.pop() if self._free else self._new_scratch(program)
         for hit_events, bounds, atoms in codes.hits:
             set_bits(scratch.true, hit_events, bounds, atoms)
-        row_of, rows, ranks, list_mask = rank_events(
-            codes.slots, codes.codes, codes.list_start, codes.list_codes, self.codes_of,
-            self.row_of_code, codes.events,
-        )  # fmt: skip
-        row_of_slot, sparse, present, order, below = list_events(
-            codes.slots, codes.codes, list_mask, self.codes_of, self.row_of_code, codes.events
-        )
-        lists = np.array([(list_mask >= 0).any()], np.uint8)
-        batch = Batch(
-            row_of, self.row_of_code, rows, ranks, list_mask, scratch.literals, scratch.literal_at,
-            scratch.true, lists, codes.codes, row_of_slot, sparse, present, order, below,
-            scratch.positions, scratch.few, scratch.temporary,
-        )  # fmt: skip
-        literal_masks(self.tree, batch)
+        batch, node_row = self._prepared(codes, program, scratch)
         progress = np.zeros(PROGRESS_NUMBERS, np.int64)
-        while progress[NODE] != ALL_WRITTEN:
+        while progress[RUN] < len(program.runs):
             buffers = scratch.buffers()
-            count = sweep(
-                self.tree, batch, keep, scratch.masks, scratch.nonzero, *buffers, progress
-            )
+            count = sweep(program, batch, scratch.state, node_row, keep, *buffers, progress)
             pairs = scratch.taken(count)
             took = time.thread_time() - started
             yield pairs
@@ -150,3 +167,27 @@ class SweepStrategy(BatchStrategy):
             clear_bits(scratch.true, hit_events, bounds, atoms)
         self._free.append(scratch)
         self.cost.learn(time.thread_time() - started)
+
+    def _new_scratch(self, program: SweepProgram) -> SweepScratch:
+        return SweepScratch(self._matcher, program, self._prefix_words)
+
+    def _prepared(
+        self, codes: BatchCodes, program: SweepProgram, scratch: SweepScratch
+    ) -> tuple[Batch, int]:
+        """The events by slot, the literals computed, and the first row of nodes."""
+        row_of_slot = rows_of_slots(codes.slots, codes.codes, len(self._codes_of))
+        dense = row_of_slot == DENSE
+        scratch.make_room(SLOT_ROW + len(dense) + int(np.diff(program.first_literal)[dense].sum()))
+        place_events(
+            codes.slots, codes.codes, codes.events, self._codes_of, self._tree.row_of_code,
+            row_of_slot, scratch.masks, scratch.shifts, scratch.prefix,
+        )  # fmt: skip
+        ranked = rank_events(
+            codes.slots, codes.codes, codes.list_start, codes.list_codes, self._codes_of,
+            self._tree.row_of_code, row_of_slot,
+        )  # fmt: skip
+        batch = Batch(
+            row_of_slot, scratch.masks, scratch.shifts, scratch.prefix, scratch.words, *ranked,
+            scratch.true, scratch.temporary,
+        )  # fmt: skip
+        return batch, fill_literals(program, self._tree, batch)
