@@ -51,6 +51,18 @@ if config.DISABLE_JIT:
     def _compress(masks: Any, at: int, out: Any, found: int) -> int:
         raise NotImplementedError
 
+    def read(array: Any, at: int) -> Any:
+        """The element array[at]."""
+        return array[at]
+
+    def load_word(words: Any, at: int) -> Any:
+        """The word words[at]."""
+        return words[at]
+
+    def store_word(words: Any, at: int, word: Any) -> None:
+        """Write a word to words[at]."""
+        words[at] = word
+
 else:
     from llvmlite import ir
     from numba.core import cgutils, types
@@ -104,6 +116,43 @@ else:
             return builder.call(function, arguments)
 
         return types.uint64(types.uint64, types.uint64), generate
+
+    def _word_at(context: Any, builder: Any, kind: Any, array: Any, at: Any) -> Any:
+        return builder.gep(context.make_array(kind)(context, builder, array).data, [at])
+
+    @numba.extending.intrinsic
+    def read(typing_context: Any, array: Any, at: Any) -> Any:
+        """The element array[at], where `at` is not below zero, which Numba would check."""
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.load(_word_at(context, builder, signature.args[0], *arguments))
+
+        return array.dtype(array, types.int64), generate
+
+    @numba.extending.intrinsic
+    def load_word(typing_context: Any, words: Any, at: Any) -> Any:
+        """The word words[at], loaded by itself and never as part of a vector.
+
+        LLVM would join loads and stores of neighbouring words. A vector of words that were written
+        one by one just before cannot be loaded until all of them have left the store buffer.
+        """
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            place = _word_at(context, builder, signature.args[0], *arguments)
+            return builder.load_atomic(place, "monotonic", 8)
+
+        return types.uint64(words, types.int64), generate
+
+    @numba.extending.intrinsic
+    def store_word(typing_context: Any, words: Any, at: Any, word: Any) -> Any:
+        """Write a word to words[at], by itself, as `load_word` does."""
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            place = _word_at(context, builder, signature.args[0], *arguments[:2])
+            builder.store_atomic(arguments[2], place, "monotonic", 8)
+            return context.get_dummy_value()
+
+        return types.void(words, types.int64, types.uint64), generate
 
     def _lanes(builder: Any, number: Any) -> Any:
         """A vector with the same integer in every lane."""

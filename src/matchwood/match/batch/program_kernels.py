@@ -25,7 +25,8 @@ from matchwood.kernels.records import (
 ALWAYS_KEY = -1
 
 # Literals of one slot come in blocks of so many numbers; the last one may be filled up.
-LITERALS_PER_BLOCK = 16
+BLOCK_SHIFT = 4
+LITERALS_PER_BLOCK = 1 << BLOCK_SHIFT
 
 # How many rules a node of a run is the root of: none, one, or more.
 NO_RULE, ONE_RULE, MORE_RULES = range(3)

@@ -19,13 +19,14 @@ from matchwood.kernels.masks import WORDS
 # Events that have a sparse slot, at most.
 MOST = 64
 
-# Rows of masks. The first is empty, and the second has all events of the batch. Those of one block
-# of nodes follow, for nodes that no other asks for, and then one per slot, with the events that have
+# Rows of masks. The first is empty, the second has all events of the batch, and the third is for
+# results that nothing reads. Those of one block of nodes follow, for nodes that no other asks for, and then one per slot, with the events that have
 # it; literals of dense slots and nodes come after these.
 EMPTY_ROW = 0
 EVERY_ROW = 1
-BLOCK_ROW = 2
-BLOCK = 32
+SPARE_ROW = 2
+BLOCK_ROW = 3
+BLOCK = 16
 SLOT_ROW = BLOCK_ROW + BLOCK
 
 # In place of the row of a slot: it is dense.
@@ -75,7 +76,8 @@ def place_events(slots, codes, events, codes_of, row_of_code, row_of_slot, masks
             prefix[code] = np.uint64(0)
         seen = np.uint64(0)
         for w in range(WORDS):
-            shifts[WORDS * slot + w] = seen
+            # a word has no more than 63 places to shift by; after 64 events nothing is left
+            shifts[WORDS * slot + w] = min(seen, np.uint64(63))
             word = np.uint64(0)
             for event in range(64 * w, min(64 * w + 64, events)):
                 code = np.int64(codes[i, event])

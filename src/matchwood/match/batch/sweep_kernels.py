@@ -18,11 +18,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.kernels.bits import LANES, deposit, fill, write_places
-from matchwood.kernels.compiled import inlined, lean, prefetch, trailing_zeros
-from matchwood.kernels.masks import EVENTS, WORDS, add, copy, intersect, unite
+from matchwood.kernels.bits import (
+    LANES,
+    count_ones,
+    deposit,
+    fill,
+    load_word,
+    read,
+    store_word,
+    write_places,
+)
+from matchwood.kernels.compiled import inlined, lean, prefetch, prefetch_to_write, trailing_zeros
+from matchwood.kernels.masks import EVENTS, WORDS, intersect, unite
 from matchwood.match.batch.program_kernels import (
-    LITERALS_PER_BLOCK,
+    BLOCK_SHIFT,
     MORE_RULES,
     NO_RULE,
     RUN_COUNT,
@@ -35,13 +44,16 @@ from matchwood.match.batch.program_kernels import (
     RUN_ORDINAL,
     RUN_RULES,
 )
-from matchwood.match.batch.slot_kernels import BLOCK, BLOCK_ROW, EMPTY_ROW
+from matchwood.match.batch.slot_kernels import BLOCK, BLOCK_ROW, EMPTY_ROW, SLOT_ROW, SPARE_ROW
 
-# What the numbers are that say how far a sweep is: the run and its block (the first node of it) to
-# go on with, and, if the block is computed already, the node of it and the rule of that node whose
-# matches are to be written next.
-PROGRESS_NUMBERS = 5
-RUN, FIRST, IS_COMPUTED, NODE, RULE = range(PROGRESS_NUMBERS)
+# What the numbers are that say how far a sweep is: the run to go on with; the first node of the block
+# of it whose matches are not all written, or `NOT_BEGUN`; and the node of that block and the rule of
+# that node whose matches are to be written next.
+PROGRESS_NUMBERS = 4
+RUN, FIRST, NODE, RULE = range(PROGRESS_NUMBERS)
+
+# In place of the first node of a block: no block of the run is computed.
+NOT_BEGUN = -1
 
 # Pairs that a buffer must have room for: one rule may match all events, and vectors are written.
 LEAST_ROOM = EVENTS + LANES
@@ -64,137 +76,168 @@ class SweepState(NamedTuple):
 
 @inlined
 def _is_nonzero(number, nonzero):
-    return (nonzero[number >> 6] >> np.uint64(number & 63)) & _ONE
+    return (read(nonzero, number >> 6) >> np.uint64(number & 63)) & _ONE
 
 
 @inlined
 def _row_of_literal(literal, program, bt):
     """The row of a literal: of a sparse one that of its slot, with all events that have it."""
-    row = np.int64(bt.row_of_slot[program.slot_of_block[literal // LITERALS_PER_BLOCK]])
-    return row if row >= 0 else np.int64(bt.words[literal])
+    row = np.int64(
+        read(bt.row_of_slot, np.int64(read(program.slot_of_block, literal >> BLOCK_SHIFT)))
+    )
+    return row if row >= 0 else np.int64(read(bt.words, literal))
 
 
 @inlined
-def _look_up_ands(run, first, end, program, bt, scratch, node_row, at, live_at):
-    """Write the rows of the operands of some `and`s, and which of these may have any event."""
-    literals, nodes = run[RUN_LITERALS], run[RUN_NODES]
-    live = 0
-    for node in range(first, end):
-        begin = at
-        some = _ONE
-        k = run[RUN_NODE] + node * nodes
-        for i in range(k, k + nodes):
-            number = np.int64(program.nodes[i])
-            some &= _is_nonzero(number, scratch.nonzero)
-            scratch.rows[at] = node_row + number
-            at += 1
-        if some == _ZERO:
-            at = begin
-            continue
-        k = run[RUN_LITERAL] + node * literals
-        for i in range(k, k + literals):
-            row = _row_of_literal(np.int64(program.literals[i]), program, bt)
-            some &= np.uint64(row != EMPTY_ROW)
-            scratch.rows[at] = row
-            at += 1
-        if some == _ZERO:
-            at = begin
-            continue
-        for i in range(begin, begin + nodes):
-            place = WORDS * np.int64(scratch.rows[i])
-            prefetch(bt.masks, place)
-            prefetch(bt.masks, place + 8)
-        live += 1
-        scratch.live[live_at + live] = node - first
-    scratch.live[live_at] = live
+def _row_of_sparse(literal, program, bt):
+    """The row of the slot of a literal, or EMPTY_ROW if it is dense."""
+    return max(
+        np.int64(
+            read(bt.row_of_slot, np.int64(read(program.slot_of_block, literal >> BLOCK_SHIFT)))
+        ),
+        EMPTY_ROW,
+    )
 
 
 @inlined
-def _look_up_ors(run, first, end, program, bt, scratch, node_row, at):
-    """Write the rows of the operands of some `or`s; a sparse literal has none."""
-    literals, nodes = run[RUN_LITERALS], run[RUN_NODES]
-    for i in range(run[RUN_NODE] + first * nodes, run[RUN_NODE] + end * nodes):
-        number = np.int64(program.nodes[i])
-        row = (node_row + number) if _is_nonzero(number, scratch.nonzero) else EMPTY_ROW
-        scratch.rows[at] = row
-        at += 1
-        prefetch(bt.masks, WORDS * row)
-        prefetch(bt.masks, WORDS * row + 8)
-    for i in range(run[RUN_LITERAL] + first * literals, run[RUN_LITERAL] + end * literals):
-        prefetch(bt.words, np.int64(program.literals[i]))
+def _prefetch_row(masks, row):
+    place = WORDS * row
+    prefetch(masks, place)
+    prefetch(masks, place + WORDS // 2)
+
+
+@inlined
+def _prefetch_target(run, node, masks, node_row):
+    """Prefetch the row of a node that is written soon, if another asks for it."""
+    if read(run, RUN_NUMBER) >= 0:
+        place = WORDS * (node_row + read(run, RUN_NUMBER) + node)
+        prefetch_to_write(masks, place)
+        prefetch_to_write(masks, place + WORDS // 2)
+
+
+@inlined
+def _look_up_and(run, node, program, bt, scratch, node_row, at):
+    """Write the rows of the operands of an `and`, those of literals first; 1 if it may have any
+    event, and else 0."""
+    rows, words = scratch.rows, bt.words
+    literals, nodes = read(run, RUN_LITERALS), read(run, RUN_NODES)
+    some = _ONE
+    k = read(run, RUN_NODE) + node * nodes
+    for i in range(nodes):
+        number = np.int64(read(program.nodes, k + i))
+        some &= _is_nonzero(number, scratch.nonzero)
+        rows[at + literals + i] = node_row + number
+    if some == _ZERO:
+        return np.int64(0)
+    if literals:
+        k = read(run, RUN_LITERAL) + node * literals
+        for i in range(literals):
+            rows[at + i] = _row_of_literal(np.int64(read(program.literals, k + i)), program, bt)
+        some = np.uint64(intersect(bt.masks, WORDS * SPARE_ROW, rows, at, literals) != 0)
+        # no branch: whether any event has all slots of a few literals cannot be foreseen
+        for i in range(literals):
+            prefetch(words, np.int64(read(program.literals, k + i)) * np.int64(some))
+    for i in range(at + literals, at + literals + nodes):
+        _prefetch_row(bt.masks, np.int64(read(rows, i)))
+    return np.int64(some)
+
+
+@inlined
+def _look_up_or(run, node, program, bt, scratch, node_row, at, any_dense):
+    """Write the rows of the operands of an `or`: those of nodes, and, where there are dense literals
+    at all, those of literals; a sparse one has none."""
+    literals, nodes = read(run, RUN_LITERALS), read(run, RUN_NODES)
+    k = read(run, RUN_NODE) + node * nodes
+    for i in range(nodes):
+        number = np.int64(read(program.nodes, k + i))
+        row = (node_row + number) * np.int64(_is_nonzero(number, scratch.nonzero))
+        scratch.rows[at + i] = row  # EMPTY_ROW if it has no event
+        _prefetch_row(bt.masks, row)
+    k = read(run, RUN_LITERAL) + node * literals
+    for i in range(literals):
+        literal = np.int64(read(program.literals, k + i))
+        prefetch(bt.words, literal)
+        row = _row_of_sparse(literal, program, bt)
+        _prefetch_row(bt.masks, row)
+        if any_dense:
+            dense = EMPTY_ROW if row != EMPTY_ROW else np.int64(read(bt.words, literal))
+            scratch.rows[at + nodes + i] = dense
+            _prefetch_row(bt.masks, dense)
+    _prefetch_target(run, node, bt.masks, node_row)
 
 
 @inlined
 def _compute_and(run, node, target, program, bt, scratch, at):
     """Write the mask of an `and` to masks[target:]; whether it has any event."""
     masks, words, shifts = bt.masks, bt.words, bt.shifts
-    literals = run[RUN_LITERALS]
-    flags = intersect(masks, target, scratch.rows, at, run[RUN_NODES] + literals)
+    literals = read(run, RUN_LITERALS)
+    flags = intersect(masks, target, scratch.rows, at, read(run, RUN_NODES) + literals)
     if flags == 0 or literals == 0:
         return flags != 0
     some = _ZERO
-    k = run[RUN_LITERAL] + node * literals
+    k = read(run, RUN_LITERAL) + node * literals
     left = np.uint64(flags)
     while left:
         w = trailing_zeros(left)
         left &= left - _ONE
         kept = masks[target + w]
         for i in range(k, k + literals):
-            literal = np.int64(program.literals[i])
-            slot = np.int64(program.slot_of_block[literal // LITERALS_PER_BLOCK])
-            row = np.int64(bt.row_of_slot[slot])
+            literal = np.int64(read(program.literals, i))
+            slot = np.int64(read(program.slot_of_block, literal >> BLOCK_SHIFT))
+            row = np.int64(read(bt.row_of_slot, slot))
             if row >= 0:
-                shift = np.uint64(shifts[WORDS * slot + w])
-                kept &= deposit(words[literal] >> shift, masks[WORDS * row + w])
+                shift = np.uint64(read(shifts, WORDS * slot + w))
+                kept &= deposit(read(words, literal) >> shift, read(masks, WORDS * row + w))
         masks[target + w] = kept
         some |= kept
     return some != _ZERO
 
 
 @inlined
-def _spread(word, masks, target, row, shifts, slot, fresh):
-    """Add the events of a sparse literal to masks[target:], or write them if it is the first."""
-    # unsigned, so that no index is checked for being negative
-    to, source, shift_at = np.uint64(target), np.uint64(row), np.uint64(slot)
-    if fresh:
-        for w in range(np.uint64(WORDS)):
-            shift = np.uint64(shifts[shift_at + w])
-            masks[to + w] = deposit(word >> shift, masks[source + w])
-    else:
-        for w in range(np.uint64(WORDS)):
-            shift = np.uint64(shifts[shift_at + w])
-            masks[to + w] |= deposit(word >> shift, masks[source + w])
+def _word_and_row(i, end, program, bt):
+    """The word of a sparse literal and the place of its slot's row, or no event; of a dense literal
+    `unite` has taken care already."""
+    if i < end:
+        literal = np.int64(read(program.literals, i))
+        row = _row_of_sparse(literal, program, bt)
+        if row != EMPTY_ROW:
+            return read(bt.words, literal), WORDS * row
+    return _ZERO, np.int64(WORDS * EMPTY_ROW)
 
 
 @inlined
-def _compute_or(run, node, target, program, bt, scratch, at):
-    """Write the mask of an `or` to masks[target:]; whether it has any event."""
+def _spread_two(one, one_at, two, two_at, masks, target, fresh):
+    """Add the events of two sparse literals to masks[target:], or write them if nothing is there."""
+    for w in range(WORDS):
+        there, also = load_word(masks, one_at + w), load_word(masks, two_at + w)
+        more = deposit(one, there) | deposit(two, also)
+        store_word(masks, target + w, more if fresh else more | load_word(masks, target + w))
+        one >>= np.uint64(count_ones(there) & 63)  # if all 64 are here, none are in later words
+        two >>= np.uint64(count_ones(also) & 63)
+
+
+@inlined
+def _compute_or(run, node, target, program, bt, scratch, at, rows):
+    """Write the mask of an `or` to masks[target:], of which so many operands have rows; whether it
+    has any event."""
     masks = bt.masks
-    literals, nodes = run[RUN_LITERALS], run[RUN_NODES]
-    fresh = nodes == 0 or unite(masks, target, scratch.rows, at, nodes) == 0
-    k = run[RUN_LITERAL] + node * literals
-    for i in range(k, k + literals):
-        literal = np.int64(program.literals[i])
-        word = bt.words[literal]
-        if word == _ZERO:
-            continue
-        slot = np.int64(program.slot_of_block[literal // LITERALS_PER_BLOCK])
-        row = np.int64(bt.row_of_slot[slot])
-        if row >= 0:
-            _spread(word, masks, target, WORDS * row, bt.shifts, WORDS * slot, fresh)
-        elif fresh:
-            copy(masks, target, masks, WORDS * np.int64(word))
-        else:
-            add(masks, target, masks, WORDS * np.int64(word))
-        fresh = False
+    fresh = rows == 0 or unite(masks, target, scratch.rows, at, rows) == 0
+    begin = read(run, RUN_LITERAL) + node * read(run, RUN_LITERALS)
+    end = begin + read(run, RUN_LITERALS)
+    for i in range(begin, end, 2):
+        one, one_at = _word_and_row(i, end, program, bt)
+        two, two_at = _word_and_row(i + 1, end, program, bt)
+        if one | two:
+            _spread_two(one, one_at, two, two_at, masks, target, fresh)
+            fresh = False
     return not fresh
 
 
 @inlined
 def _target(run, first, node, node_row):
     """Where the mask of a node of a block is written."""
-    if run[RUN_NUMBER] >= 0:
-        return WORDS * (node_row + run[RUN_NUMBER] + first + node)
+    if read(run, RUN_NUMBER) >= 0:
+        return WORDS * (node_row + read(run, RUN_NUMBER) + first + node)
     return WORDS * (BLOCK_ROW + node)
 
 
@@ -202,8 +245,8 @@ def _target(run, first, node, node_row):
 def _note(run, first, node, some, scratch):
     """Note whether a node of a block has any event."""
     scratch.some[node] = some
-    if run[RUN_NUMBER] >= 0:
-        number = run[RUN_NUMBER] + first + node
+    if read(run, RUN_NUMBER) >= 0:
+        number = read(run, RUN_NUMBER) + first + node
         bit = _ONE << np.uint64(number & 63)
         if some:
             scratch.nonzero[number >> 6] |= bit
@@ -212,24 +255,45 @@ def _note(run, first, node, some, scratch):
 
 
 @inlined
-def _compute(run, first, end, program, bt, scratch, node_row, side):
-    """Write the masks of the nodes of a block."""
-    at, live_at = side * (len(scratch.rows) // 2), side * (BLOCK + 1)
-    if run[RUN_IS_AND] == 0:
-        for node in range(end - first):
-            target = _target(run, first, node, node_row)
-            some = _compute_or(run, first + node, target, program, bt, scratch, at)
-            _note(run, first, node, some, scratch)
-            at += run[RUN_NODES]
-        return
-    for node in range(end - first):
-        _note(run, first, node, False, scratch)
-    for i in range(1, 1 + scratch.live[live_at]):
-        node = np.int64(scratch.live[live_at + i])
-        target = _target(run, first, node, node_row)
-        if _compute_and(run, first + node, target, program, bt, scratch, at):
-            _note(run, first, node, True, scratch)
-        at += run[RUN_NODES] + run[RUN_LITERALS]
+def _go_through(run, first, size, is_computed, program, bt, scratch, node_row):
+    """Look up the operands of the block after `first`, and compute the one from `first` on, in turn,
+    so that memory is asked for steadily; the latter not if it is computed already."""
+    count = read(run, RUN_COUNT)
+    is_and = read(run, RUN_IS_AND) != 0
+    any_dense = node_row > SLOT_ROW + len(bt.row_of_slot)
+    each = read(run, RUN_NODES)
+    if is_and or any_dense:
+        each += read(run, RUN_LITERALS)
+    side = (first // size) & 1
+    half = len(scratch.rows) // 2
+    at, at_next = side * half, (1 - side) * half
+    live_at, live_next = side * (BLOCK + 1), (1 - side) * (BLOCK + 1)
+    live = np.int64(0)
+    for i in range(size):
+        node = first + size + i
+        if node < count:
+            if is_and:
+                some = _look_up_and(run, node, program, bt, scratch, node_row, at_next)
+                scratch.live[live_next + 1 + live] = i
+                live += some
+                at_next += some * each
+            else:
+                _look_up_or(run, node, program, bt, scratch, node_row, at_next, any_dense)
+                at_next += each
+        if is_computed or first + i >= count:
+            continue
+        if is_and:
+            if i < scratch.live[live_at]:
+                mine = np.int64(scratch.live[live_at + 1 + i])
+                target = _target(run, first, mine, node_row)
+                some = _compute_and(run, first + mine, target, program, bt, scratch, at)
+                _note(run, first, mine, some, scratch)
+        else:
+            target = _target(run, first, i, node_row)
+            some = _compute_or(run, first + i, target, program, bt, scratch, at, each)
+            _note(run, first, i, some, scratch)
+        at += each
+    scratch.live[live_next] = live
 
 
 @inlined
@@ -237,13 +301,13 @@ def _write(run, first, end, program, bt, scratch, node_row, wanted, outs, found,
     """Write the matches of a block; (pairs written so far, whether the buffer is full)."""
     out_event, out_rule = outs
     room = len(out_event) - LEAST_ROOM
-    each = run[RUN_RULES]
+    each = read(run, RUN_RULES)
     for node in range(progress[NODE], end - first):
         if scratch.some[node] == 0:
             continue
-        at = run[RUN_ORDINAL] + (first + node) * each
-        ordinal = np.int64(program.ordinals[at])
-        last = np.int64(program.ordinals[at + 1]) if each == MORE_RULES else ordinal + 1
+        at = read(run, RUN_ORDINAL) + (first + node) * each
+        ordinal = np.int64(read(program.ordinals, at))
+        last = np.int64(read(program.ordinals, at + 1)) if each == MORE_RULES else ordinal + 1
         for rule in range(ordinal + progress[RULE], last):
             if len(wanted) > 0 and wanted[rule] == 0:
                 continue
@@ -259,14 +323,10 @@ def _write(run, first, end, program, bt, scratch, node_row, wanted, outs, found,
 
 
 @inlined
-def _look_up(run, first, end, program, bt, scratch, node_row, side):
-    """Look up the operands of a block, for one side of the scratch."""
-    at = side * (len(scratch.rows) // 2)
-    if run[RUN_IS_AND]:
-        live_at = side * (BLOCK + 1)
-        _look_up_ands(run, first, end, program, bt, scratch, node_row, at, live_at)
-    else:
-        _look_up_ors(run, first, end, program, bt, scratch, node_row, at)
+def _clear_notes(run, first, end, scratch):
+    """Note that no node of a block has any event."""
+    for i in range(end - first):
+        _note(run, first, i, False, scratch)
 
 
 @lean
@@ -277,34 +337,29 @@ def sweep(program, bt, scratch, node_row, wanted, out_event, out_rule, progress)
     have the rows from `node_row` on, which are written where their bits of `nonzero` are set.
     """
     found = np.int64(0)
+    outs = (out_event, out_rule)
     for number in range(progress[RUN], len(program.runs)):
         run = program.runs[number]
-        count = run[RUN_COUNT]
-        size = min(BLOCK, max(1, MOST_OPERANDS // (run[RUN_LITERALS] + run[RUN_NODES])))
+        count = read(run, RUN_COUNT)
+        size = min(BLOCK, max(1, MOST_OPERANDS // (read(run, RUN_LITERALS) + read(run, RUN_NODES))))
         first = progress[FIRST]
-        ahead = first + progress[IS_COMPUTED] * size  # where nothing is looked up yet
+        is_computed = True
+        if first == NOT_BEGUN:
+            first = -size  # nothing to compute yet, but a block after it to look up
         while first < count:
             end = min(first + size, count)
-            side = (first // size) & 1
-            if progress[IS_COMPUTED] == 0:
-                while ahead < min(
-                    count, end + size
-                ):  # this block, if it is the first, and the next
-                    stop = min(ahead + size, count)
-                    of_ahead = (ahead // size) & 1
-                    _look_up(run, ahead, stop, program, bt, scratch, node_row, of_ahead)
-                    ahead = stop
-                _compute(run, first, end, program, bt, scratch, node_row, side)
-            if run[RUN_RULES] != NO_RULE:
-                outs = (out_event, out_rule)
+            if not is_computed and read(run, RUN_IS_AND):
+                _clear_notes(run, first, end, scratch)
+            _go_through(run, first, size, is_computed, program, bt, scratch, node_row)
+            if first >= 0 and read(run, RUN_RULES) != NO_RULE:
                 found, is_full = _write(
                     run, first, end, program, bt, scratch, node_row, wanted, outs, found, progress
                 )
                 if is_full:
-                    progress[RUN], progress[FIRST], progress[IS_COMPUTED] = number, first, 1
+                    progress[RUN], progress[FIRST] = number, first
                     return found
-            progress[IS_COMPUTED] = 0
-            first = end
-        progress[FIRST] = 0
+            is_computed = False
+            first += size
+        progress[FIRST] = NOT_BEGUN
     progress[RUN] = len(program.runs)
     return found

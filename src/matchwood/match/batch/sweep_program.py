@@ -130,6 +130,18 @@ def program_of(segment: Segment, chosen: NDArray[np.bool_] | None = None) -> Swe
     return SweepProgram(*(read_only(array) for array in arrays))
 
 
+def sliced(segment: Segment, slices: int) -> tuple[SweepProgram, ...]:
+    """Programs for a part of the rules each, by the order of the nodes that are their roots.
+
+    A node that rules of several slices need is in the program of each.
+    """
+    group_of = segment.tree.group_of
+    roots = group_of[group_of >= 0]
+    slice_of_group = np.zeros(len(segment.tree.group_start), np.int64)
+    slice_of_group[roots] = np.arange(len(roots)) * slices // max(1, len(roots))
+    return tuple(program_of(segment, slice_of_group == number) for number in range(slices))
+
+
 def _needed(facts: Int32Array, chosen: NDArray[np.bool_], segment: Segment) -> Int32Array:
     """The rows of the nodes that chosen groups need; the other rules are left out."""
     facts = facts.copy()
@@ -165,7 +177,8 @@ def _numbered(keys: Int64Array, segment: Segment) -> tuple[Int32Array, ...]:
     """Literals numbered by slot: (the number of each key, keys by number, slots of blocks, bounds).
 
     Within a slot, literals of as many intervals follow each other, so that the loop over the
-    intervals of a literal is as long as that of the one before.
+    intervals of a literal is as long as that of the one before; and these in the order of their
+    atoms, so that what a batch reads of them is streamed.
     """
     slots = len(segment.slots)
     rows = segment.rows[atom_of(literal_of_key(np.minimum(keys, ALWAYS_KEY - 1)))]
@@ -179,7 +192,7 @@ def _numbered(keys: Int64Array, segment: Segment) -> tuple[Int32Array, ...]:
     alone = np.where(several, starts_at_0 | (rows[:, OPAQUE] >= 0), word_low(keys) == 0)
     slot = np.where(alone | (keys == ALWAYS_KEY), slots, slot)
     intervals = np.where(several, rows[:, IV_END] - rows[:, IV_START], 0)
-    order = np.lexsort((intervals, slot))
+    order = np.lexsort((np.abs(keys), intervals, slot))
     counts = np.bincount(slot, minlength=slots + 1)
     padded = -(-counts // LITERALS_PER_BLOCK) * LITERALS_PER_BLOCK
     first = np.r_[0, np.cumsum(padded)]
