@@ -9,11 +9,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.kernels.bits import deposit
+from matchwood.kernels.bits import deposit, read
 from matchwood.kernels.compiled import inlined, lean
 from matchwood.kernels.masks import WORDS, add, add_range, clear, copy, remove
 from matchwood.kernels.programs import atom_of, is_negated
 from matchwood.kernels.records import (
+    ATOM_COLUMNS,
     FAMILIES,
     FAMILY_HIGH,
     FAMILY_LOW,
@@ -33,7 +34,7 @@ from matchwood.match.batch.slot_kernels import DENSE, EMPTY_ROW, EVERY_ROW, SLOT
 class LiteralIndex(NamedTuple):
     """The read-only arrays of a segment that say what a literal is."""
 
-    atom_row: NDArray[np.int32]
+    atom_row: NDArray[np.int32]  # one row after the other
     iv_low: NDArray[np.int32]
     iv_high: NDArray[np.int32]
     family_end: NDArray[np.int32]
@@ -103,7 +104,7 @@ def _add_missing(masks, at, slot, bt):
 @lean
 def _mask_of_literal(literal, at, tree, bt):
     """Write the mask of a literal that is not one interval to masks[at:]."""
-    row = tree.atom_row[atom_of(literal)]
+    row = tree.atom_row[ATOM_COLUMNS * atom_of(literal) :][:ATOM_COLUMNS]
     slot = np.int64(row[SLOT])
     masks = bt.masks
     clear(masks, at)
@@ -160,18 +161,20 @@ def _mask_of_interval(word, at, tree, bt):
 def _positions(key, slot, tree, bt):
     """Where, among the events of its sparse slot, a literal is true."""
     prefix = bt.prefix
-    at = tree.row_of_code[slot]
+    at = read(tree.row_of_code, slot)
     if key >= 0:
-        return prefix[at + word_low(key)] ^ prefix[at + word_high(key) + 1]
+        return read(prefix, at + word_low(key)) ^ read(prefix, at + word_high(key) + 1)
     literal = literal_of_key(key)
-    row = tree.atom_row[atom_of(literal)]
+    row = ATOM_COLUMNS * atom_of(literal)
     found = np.uint64(0)
-    for i in range(row[IV_START], row[IV_END]):
-        found ^= prefix[at + tree.iv_low[i]] ^ prefix[at + tree.iv_high[i] + 1]
+    for i in range(read(tree.atom_row, row + IV_START), read(tree.atom_row, row + IV_END)):
+        found ^= read(prefix, at + read(tree.iv_low, i))
+        found ^= read(prefix, at + read(tree.iv_high, i) + 1)
     if is_negated(literal):
-        if row[FAMILY_LOW] > row[FAMILY_HIGH]:
+        low, high = read(tree.atom_row, row + FAMILY_LOW), read(tree.atom_row, row + FAMILY_HIGH)
+        if low > high:
             return np.uint64(0)
-        found ^= prefix[at + row[FAMILY_LOW]] ^ prefix[at + row[FAMILY_HIGH] + 1]
+        found ^= read(prefix, at + low) ^ read(prefix, at + high + 1)
     return found
 
 
@@ -185,7 +188,7 @@ def fill_literals(program, tree, bt):
     for slot in range(len(bt.row_of_slot)):
         of_slot = bt.row_of_slot[slot]
         for number in range(program.first_literal[slot], program.first_literal[slot + 1]):
-            key = program.keys[number]
+            key = read(program.keys, number)
             if of_slot == EMPTY_ROW:
                 words[number] = np.uint64(0)
                 continue

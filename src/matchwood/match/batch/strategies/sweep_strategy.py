@@ -46,7 +46,7 @@ class SweepStrategy(BatchStrategy):
         self._codes_of = read_only(segment.codes)
         row_of_code = np.r_[0, np.cumsum(segment.codes.astype(np.int64) + 1)]
         arrays = (
-            matcher.index.atom_row, segment.atoms.low, segment.atoms.high, family_ends(segment),
+            segment.rows.reshape(-1), segment.atoms.low, segment.atoms.high, family_ends(segment),
             row_of_code,
         )  # fmt: skip
         self._tree = LiteralIndex(*(read_only(array) for array in arrays))
