@@ -1,10 +1,15 @@
 """Every strategy, each forced, so that no test depends on which one turns out to be quick."""
 
+from collections import deque
 from contextlib import contextmanager
 
 import numpy as np
+import pytest
 
 from matcher.expected import EACH, SWEEP, force, force_single
+from matchwood.match.batch import pair_buffers
+from matchwood.match.batch.strategies import sweep_strategy
+from matchwood.match.batch.sweep_kernels import LEAST_ROOM
 from matchwood.match.event import strategy_choice
 from matchwood.match.event.event_strategies import NAMED_STRATEGIES
 from matchwood.match.event.strategies import cell_strategy, walk_strategy
@@ -16,6 +21,20 @@ NO_PATIENCE = {
     walk_strategy: {"EXPECTED_SHARE": 1e9},
 }
 LEARNING = "learning"
+
+
+@contextmanager
+def little_memory():
+    """Sweep rules in four slices, and into buffers that are full after a few rules."""
+    patched = pytest.MonkeyPatch()
+    patched.setattr(sweep_strategy, "SCRATCH_BUDGET", 0)
+    patched.setattr(sweep_strategy, "MOST_SLICES", 4)
+    patched.setattr(pair_buffers, "BUFFERED_PAIRS", LEAST_ROOM + 1)
+    patched.setattr(pair_buffers, "_kept", deque())
+    try:
+        yield
+    finally:
+        patched.undo()
 
 
 def _segment_matchers(matcher):
@@ -63,6 +82,8 @@ def forced_strategies(matcher):
                 one.choice.settled()
         if force(matcher, SWEEP):
             yield "sweep", in_a_batch
+            with little_memory():
+                yield "sweep, little memory", in_a_batch
 
 
 def one_event_at_a_time(matcher, events, rules):

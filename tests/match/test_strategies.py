@@ -132,4 +132,4 @@ def test_every_strategy_is_forced():
             "learning",
         )
         for how in ("one event", "batch one by one")
-    ] + ["sweep"]
+    ] + ["sweep", "sweep, little memory"]

@@ -147,15 +147,16 @@ if config.DISABLE_JIT:
     def prefetch(array: Any, place: int) -> None:
         """Does nothing, because kernels are not compiled."""
 
+    def prefetch_to_write(array: Any, place: int) -> None:
+        """Does nothing, because kernels are not compiled."""
+
     def trailing_zeros(word: Any) -> int:
         """How many zero bits a word ends with; the word is not 0."""
         return (int(word) & -int(word)).bit_length() - 1
 
 else:
 
-    @numba.extending.intrinsic
-    def prefetch(typing_context: Any, array: Any, place: Any) -> Any:
-        """Prefetch the cache line of array[place], which will be read soon."""
+    def _prefetch(is_write: int) -> Any:
         from llvmlite import ir
         from numba.core import cgutils, types
 
@@ -168,10 +169,17 @@ else:
             function = cgutils.get_or_insert_function(  # type: ignore[no-untyped-call]
                 builder.module, signature_, "llvm.prefetch.p0"
             )
-            builder.call(function, [pointer, flag(0), flag(3), flag(1)])
+            builder.call(function, [pointer, flag(is_write), flag(3), flag(1)])
             return context.get_dummy_value()
 
-        return types.void(array, types.intp), generate
+        def typed(typing_context: Any, array: Any, place: Any) -> Any:
+            return types.void(array, types.intp), generate
+
+        return numba.extending.intrinsic(typed)
+
+    # prefetch(array, place): the cache line of array[place] will be read soon, or written
+    prefetch = _prefetch(0)
+    prefetch_to_write = _prefetch(1)
 
     @numba.extending.intrinsic
     def trailing_zeros(typing_context: Any, word: Any) -> Any:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numba.extending
+import numpy as np
 
 from matchwood.kernels.compiled import config
 
@@ -39,15 +40,25 @@ if config.DISABLE_JIT:
 
     copy = _plain(lambda mine, other: other, 1)
     add = _plain(lambda mine, other: mine | other, 1)
-    keep = _plain(lambda mine, other: mine & other, 1)
     remove = _plain(lambda mine, other: mine & ~other, 1)
-    copy_range = _plain(lambda mine, other: other, 2)
     add_range = _plain(lambda mine, other: mine | other, 2)
-    keep_range = _plain(lambda mine, other: mine & other, 2)
+
+    def _plain_reduction(ufunc: np.ufunc) -> Callable[..., int]:
+        def reduction(masks: Any, at: int, rows: Any, first: int, count: int) -> int:
+            operands = [masks[WORDS * int(row) :][:WORDS] for row in rows[first : first + count]]
+            result = ufunc.reduce(operands)
+            if result.any():
+                masks[at : at + WORDS] = result
+            return sum(1 << word for word in range(WORDS) if result[word])
+
+        return reduction
+
+    unite = _plain_reduction(np.bitwise_or)
+    intersect = _plain_reduction(np.bitwise_and)
 
 else:
     from llvmlite import ir
-    from numba.core import types
+    from numba.core import cgutils, types
 
     _VECTOR = ir.VectorType(ir.IntType(64), WORDS)
 
@@ -107,18 +118,46 @@ else:
     def _added(builder: Any, target: Any, operand: Any) -> Any:
         return builder.or_(_load(builder, target), operand)
 
-    def _kept(builder: Any, target: Any, operand: Any) -> Any:
-        return builder.and_(_load(builder, target), operand)
-
     def _removed(builder: Any, target: Any, operand: Any) -> Any:
         return builder.and_(_load(builder, target), builder.not_(operand))
 
     # operation(masks, at, source, place) returns whether the resulting mask has any event
     copy = _operation(_copied, 1)
     add = _operation(_added, 1)
-    keep = _operation(_kept, 1)
     remove = _operation(_removed, 1)
     # operation(masks, at, source, low, high): the operand is the difference of two masks
-    copy_range = _operation(_copied, 2)
     add_range = _operation(_added, 2)
-    keep_range = _operation(_kept, 2)
+
+    def _reduction(neutral: int, combine: Callable[[Any, Any, Any], Any]) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            kinds = signature.args
+            masks, at, rows, first, count = arguments
+            numbers = context.make_array(kinds[2])(context, builder, rows).data
+            kept = cgutils.alloca_once(builder, _VECTOR)  # type: ignore[no-untyped-call]
+            builder.store(_VECTOR([neutral] * WORDS), kept)
+            with cgutils.for_range(builder, count) as loop:  # type: ignore[no-untyped-call]
+                row = builder.load(builder.gep(numbers, [builder.add(first, loop.index)]))
+                place = builder.mul(builder.sext(row, ir.IntType(64)), ir.IntType(64)(WORDS))
+                operand = _load(builder, _place(context, builder, kinds[0], masks, place))
+                builder.store(combine(builder, builder.load(kept), operand), kept)
+            result = builder.load(kept)
+            some = builder.icmp_unsigned("!=", result, _VECTOR(None))
+            flags = builder.zext(builder.bitcast(some, ir.IntType(WORDS)), ir.IntType(64))
+            with builder.if_then(builder.icmp_unsigned("!=", flags, ir.IntType(64)(0))):
+                target = _place(context, builder, kinds[0], masks, at)
+                builder.store(result, target).align = 8
+            return flags
+
+        def typed(
+            typing_context: Any, masks: Any, at: Any, rows: Any, first: Any, count: Any
+        ) -> Any:
+            whole = (masks, types.int64, rows, types.int64, types.int64)
+            return types.int64(*whole), generate
+
+        return numba.extending.intrinsic(typed)
+
+    # reduction(masks, at, rows, first, count) combines the masks of the rows[first:first + count],
+    # row r being masks[WORDS * r:], into masks[at:], unless the result is empty. Returns a bit for
+    # each word of the result that is not 0.
+    unite = _reduction(0, lambda builder, mine, other: builder.or_(mine, other))
+    intersect = _reduction(-1, lambda builder, mine, other: builder.and_(mine, other))

@@ -25,6 +25,11 @@ class BatchMatcher:
         self.strategies = {kind.name: kind(matcher) for kind in BATCH_STRATEGIES}
         self._forced: BatchStrategy | None = None
 
+    @property
+    def bytes(self) -> int:
+        """Bytes that strategies hold beside the segment."""
+        return sum(strategy.bytes for strategy in self.strategies.values())
+
     def force(self, name: str | None) -> bool:
         """Match all batches with the strategy of this name from now on, whatever it costs.
 

@@ -20,7 +20,7 @@ from matchwood.match.event.event_matcher import SegmentMatcher
 Pairs = tuple[Int32Array, Int32Array]
 
 # Pairs that are gathered before they are handed on, and that a buffer has room for.
-BUFFERED_PAIRS = 1 << 21
+BUFFERED_PAIRS = 1 << 19
 
 # Names of costs that this process has measured before, so that their kernels are loaded.
 _measured: set[str] = set()
@@ -68,6 +68,11 @@ class BatchStrategy(ABC):
     @abstractmethod
     def expected_seconds(self, events: int) -> float:
         """Seconds that so many events are expected to take."""
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of what the strategy holds beside the segment, without scratch."""
+        return 0
 
     @abstractmethod
     def pairs(

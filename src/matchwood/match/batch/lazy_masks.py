@@ -8,17 +8,16 @@ the place of the negated literal.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.index.build.segment import Segment, read_only
-from matchwood.kernels.array_types import UInt8Array, UInt64Array
+from matchwood.kernels.array_types import Int64Array, UInt8Array, UInt64Array
 from matchwood.kernels.masks import WORDS
 from matchwood.kernels.programs import atom_of, is_negated, pack_literal
 from matchwood.kernels.records import OPAQUE
 from matchwood.match.batch.lazy_columns import LazyColumns
+from matchwood.match.batch.program_kernels import ALWAYS_KEY, key_of_literal, literal_of_key
 from matchwood.match.event.literal_kernels import FALSE_SEEN, TRUE_SEEN
 
 
@@ -38,11 +37,15 @@ class LazyMasks:
             zip(rows[atoms, OPAQUE].tolist(), added[:, OPAQUE].tolist(), strict=True)
         )
 
-    def literals(self, literals: NDArray[Any]) -> NDArray[Any]:
-        """Literals, with those that negate a lazy atom replaced."""
+    def keys(self, keys: Int64Array) -> Int64Array:
+        """Keys of literals (`program_kernels`), with those that negate a lazy atom replaced."""
+        replaced = keys.copy()
+        of_literals = np.flatnonzero(keys < ALWAYS_KEY)
+        literals = literal_of_key(keys[of_literals])
         false_atom = self._false_atom[atom_of(literals)]
         negates = (is_negated(literals) != 0) & (false_atom >= 0)
-        return np.where(negates, pack_literal(false_atom, 0), literals).astype(literals.dtype)
+        replaced[of_literals[negates]] = key_of_literal(pack_literal(false_atom[negates], 0))
+        return replaced
 
     def write(self, columns: LazyColumns, masks: UInt64Array) -> None:
         """Write the masks of all lazy atoms for the events of a batch."""

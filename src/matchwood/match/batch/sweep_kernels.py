@@ -1,10 +1,12 @@
 """Many events at a time: a node has a mask of 1,024 events and is visited once for all of them.
 
-Records are in order of level, so that one sweep over them sees every operand before its node. The
-mask of an interval is not stored but made of two rows, see `rank_kernels`. If few events have an
-attribute, its literals are *sparse*: 64 bits say of which of those events a literal is true, and
-these are set, or tested, one by one. Literals of several intervals are computed once per batch,
-before the sweep.
+The program (see `sweep_program`) is gone through in blocks of nodes of one run. For each block, the
+rows of all operands are looked up first, and prefetched, while the block before it is computed; then
+its masks are computed; then its matches are written. So nothing waits for memory, nor for words that
+were just written and are read again as parts of vectors.
+
+An `and` first intersects, beside the masks of nodes, those of the events that have the slots of its
+sparse literals. Mostly nothing is left, and no literal has to be looked at.
 """
 
 # mypy: allow-untyped-defs, no-check-untyped-defs
@@ -16,462 +18,348 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.kernels.compiled import inlined, lean, trailing_zeros
-from matchwood.kernels.masks import (
-    WORDS,
-    add,
-    add_range,
-    clear,
-    copy,
-    copy_range,
-    keep,
-    keep_range,
-    remove,
+from matchwood.kernels.bits import (
+    LANES,
+    count_ones,
+    deposit,
+    fill,
+    load_word,
+    read,
+    store_word,
+    write_places,
 )
-from matchwood.kernels.programs import atom_of, is_negated
-from matchwood.kernels.records import (
-    FAMILIES,
-    FAMILY_HIGH,
-    FAMILY_LOW,
-    GROUP,
-    IV_END,
-    IV_START,
-    LITERAL,
-    OPAQUE,
-    SLOT,
-    has_row,
-    header_inline,
-    header_is_and,
-    header_rest,
-    is_used,
-    reference_number,
-    reference_target,
-    word_high,
-    word_low,
-    word_negated,
-    word_row,
-    word_slot,
+from matchwood.kernels.compiled import inlined, lean, prefetch, prefetch_to_write, trailing_zeros
+from matchwood.kernels.masks import EVENTS, WORDS, intersect, unite
+from matchwood.match.batch.program_kernels import (
+    BLOCK_SHIFT,
+    MORE_RULES,
+    NO_RULE,
+    RUN_COUNT,
+    RUN_IS_AND,
+    RUN_LITERAL,
+    RUN_LITERALS,
+    RUN_NODE,
+    RUN_NODES,
+    RUN_NUMBER,
+    RUN_ORDINAL,
+    RUN_RULES,
 )
+from matchwood.match.batch.slot_kernels import BLOCK, BLOCK_ROW, EMPTY_ROW, SLOT_ROW, SPARE_ROW
 
-# One bit, of the type of the words of a mask.
+# What the numbers are that say how far a sweep is: the run to go on with; the first node of the block
+# of it whose matches are not all written, or `NOT_BEGUN`; and the node of that block and the rule of
+# that node whose matches are to be written next.
+PROGRESS_NUMBERS = 4
+RUN, FIRST, NODE, RULE = range(PROGRESS_NUMBERS)
+
+# In place of the first node of a block: no block of the run is computed.
+NOT_BEGUN = -1
+
+# Pairs that a buffer must have room for: one rule may match all events, and vectors are written.
+LEAST_ROOM = EVENTS + LANES
+
+# Operands of a block, at most, unless one node has more.
+MOST_OPERANDS = 16 * BLOCK
+
 _ONE = np.uint64(1)
-
-# No bit, of the type of the words of a mask.
 _ZERO = np.uint64(0)
 
-# What the numbers are that say how far a sweep is: the node to go on with (nodes first, then groups
-# of rules that are one literal or always true), its record, the pairs of it that are written
-# already, and the used nodes before it.
-PROGRESS_NUMBERS = 4
-NODE, RECORD, PAIRS_WRITTEN, USED_BEFORE = range(PROGRESS_NUMBERS)
 
-# In place of the node to go on with: the sweep is complete.
-ALL_WRITTEN = -1
+class SweepState(NamedTuple):
+    """What a sweep writes beside the masks of a batch."""
 
-# The second mask of `scratch`; the first is the operand that is combined into another mask.
-_TEMPORARY = WORDS
-
-
-class SweepIndex(NamedTuple):
-    """The read-only arrays of a segment that a sweep needs."""
-
-    records: NDArray[np.int64]
-    masked: NDArray[np.int32]  # the literals of `row_literal` in order
-    masked_row: NDArray[np.int32]  # the row of each
-    group_of: NDArray[np.int32]
-    group_start: NDArray[np.int32]
-    literal_group: NDArray[np.int64]
-    always: NDArray[np.int32]
-    atom_row: NDArray[np.int32]
-    iv_low: NDArray[np.int32]
-    iv_high: NDArray[np.int32]
-    family_end: NDArray[np.int32]
-    first: NDArray[np.int64]
-
-
-class Batch(NamedTuple):
-    """The events of a batch, ranked by the codes of each slot; masks lie sixteen words apart."""
-
-    row: NDArray[np.int32]  # row[row_of_code[slot] + code]: first word of the row below that code
-    row_of_code: NDArray[np.int64]
-    rows: NDArray[np.uint64]
-    ranks: NDArray[np.int32]  # how many ranks a slot has
-    list_mask: NDArray[np.int32]  # first word of the events with a list, -1 for none
-    literals: NDArray[np.uint64]  # masks of literals, one per row
-    literal_at: NDArray[np.int32]  # first word of the mask of each row, -1 where it is empty
-    true: NDArray[np.uint64]  # of opaque atoms: where they are true
-    any_lists: NDArray[np.uint8]  # one byte
-    codes: NDArray[np.int32]  # codes[place[slot], event]
-    place: NDArray[np.int32]
-    sparse: NDArray[np.uint8]  # of each slot: whether few events have a code of it, and no lists
-    there: NDArray[np.uint64]  # of each sparse slot: the mask of those events
-    order: NDArray[np.uint16]  # of each sparse slot: those events by code, 64 places per slot
-    below: NDArray[np.uint8]  # below[row_of_code[slot] + code]: how many have a lower code
-    positions: NDArray[np.uint64]  # of each row of a sparse slot: where among them it is true
-    few: NDArray[np.uint16]  # scratch: events left of an `and`
-    scratch: NDArray[np.uint64]  # two masks
+    nonzero: NDArray[np.uint64]  # a bit per node that another asks for: whether it has any event
+    rows: NDArray[np.int32]  # the rows of the operands of two blocks
+    live: NDArray[np.int32]  # of two blocks: first how many nodes may be true, then which
+    some: NDArray[np.uint8]  # of each node of a block: whether it has any event
 
 
 @inlined
-def _add_interval(masks, at, slot, low, high, bt):
-    """Add the events whose code, or one of whose codes, lies in low..high."""
-    code_at = bt.row_of_code[slot]
-    a = np.int64(bt.row[code_at + low])
-    b = np.int64(bt.row[code_at + high + 1])
-    if a >= b:
-        return
-    if bt.list_mask[slot] < 0:
-        add_range(masks, at, bt.rows, a, b)
-        return
-    width = (b - a) // WORDS
-    layer = 0
-    while (2 << layer) <= width:
-        layer += 1
-    up = WORDS * layer * np.int64(bt.ranks[slot])
-    add(masks, at, bt.rows, up + a)
-    add(masks, at, bt.rows, up + b - (WORDS << layer))
+def _is_nonzero(number, nonzero):
+    return (read(nonzero, number >> 6) >> np.uint64(number & 63)) & _ONE
 
 
 @inlined
-def _add_there(masks, at, slot, low, high, bt):
-    """Add the events where a negated literal of that family is not undefined."""
-    if low <= high:
-        _add_interval(masks, at, slot, low, high, bt)
-    if bt.list_mask[slot] >= 0:
-        add(masks, at, bt.rows, np.int64(bt.list_mask[slot]))
-
-
-@lean
-def _literal(ref, tree, bt):
-    """Write the mask of a literal into `scratch`; returns whether it has any event."""
-    row = tree.atom_row[atom_of(ref)]
-    slot = row[SLOT]
-    scratch = bt.scratch
-    if row[OPAQUE] >= 0:
-        some = copy(scratch, 0, bt.true, WORDS * np.int64(row[OPAQUE]))
-        if not is_negated(ref):
-            return some
-    else:
-        clear(scratch, 0)
-        for i in range(row[IV_START], row[IV_END]):
-            _add_interval(scratch, 0, slot, tree.iv_low[i], tree.iv_high[i], bt)
-    if is_negated(ref):
-        clear(scratch, _TEMPORARY)
-        _add_there(scratch, _TEMPORARY, slot, row[FAMILY_LOW], row[FAMILY_HIGH], bt)
-        remove(scratch, _TEMPORARY, scratch, 0)
-        return copy(scratch, 0, scratch, _TEMPORARY)
-    return copy(scratch, 0, scratch, 0)
-
-
-@lean
-def _list_word(word, tree, bt):
-    """Write the mask of an inline word of a slot with lists into `scratch`: events with a value in
-    the range, or, if it is negated, with no value of the family outside."""
-    slot = word_slot(word)
-    low, high = word_low(word), word_high(word)
-    scratch = bt.scratch
-    clear(scratch, 0)
-    if word_negated(word) == 0:
-        _add_interval(scratch, 0, slot, low, high, bt)
-        return
-    if low <= 1:  # is not null
-        _add_there(scratch, 0, slot, low, high, bt)
-        return
-    family_low, family_high = np.int64(2), np.int64(1)
-    for i in range(FAMILIES * slot, FAMILIES * (slot + 1)):
-        if tree.family_end[i] >= low:
-            family_high = np.int64(tree.family_end[i])
-            break
-        family_low = np.int64(tree.family_end[i] + 1)
-    clear(scratch, _TEMPORARY)
-    if low > family_low:
-        _add_interval(scratch, _TEMPORARY, slot, family_low, low - 1, bt)
-    if high < family_high:
-        _add_interval(scratch, _TEMPORARY, slot, high + 1, family_high, bt)
-    _add_there(scratch, 0, slot, family_low, family_high, bt)
-    remove(scratch, 0, scratch, _TEMPORARY)
+def _row_of_literal(literal, program, bt):
+    """The row of a literal: of a sparse one that of its slot, with all events that have it."""
+    row = np.int64(
+        read(bt.row_of_slot, np.int64(read(program.slot_of_block, literal >> BLOCK_SHIFT)))
+    )
+    return row if row >= 0 else np.int64(read(bt.words, literal))
 
 
 @inlined
-def _until(n):
-    """A word of n ones."""
-    return ~_ZERO if n >= 64 else (_ONE << n) - _ONE
+def _row_of_sparse(literal, program, bt):
+    """The row of the slot of a literal, or EMPTY_ROW if it is dense."""
+    return max(
+        np.int64(
+            read(bt.row_of_slot, np.int64(read(program.slot_of_block, literal >> BLOCK_SHIFT)))
+        ),
+        EMPTY_ROW,
+    )
 
 
 @inlined
-def _positions(ref, row, tree, bt):
-    """Where, among the events of its sparse slot, a literal is true."""
-    at = bt.row_of_code[row[SLOT]]
-    found = _ZERO
-    for i in range(row[IV_START], row[IV_END]):
-        a = np.uint64(bt.below[at + tree.iv_low[i]])
-        b = np.uint64(bt.below[at + tree.iv_high[i] + 1])
-        found |= _until(b) & ~_until(a)
-    if is_negated(ref):
-        if row[FAMILY_LOW] > row[FAMILY_HIGH]:
-            return _ZERO
-        a = np.uint64(bt.below[at + row[FAMILY_LOW]])
-        b = np.uint64(bt.below[at + row[FAMILY_HIGH] + 1])
-        found = _until(b) & ~_until(a) & ~found
-    return found
-
-
-@lean
-def literal_masks(tree, bt):
-    """Compute the literals that are not one interval, once for all records that test them: the
-    positions of sparse ones, and the masks of the others unless they are empty."""
-    for i in range(len(tree.masked)):
-        ref = tree.masked[i]
-        which = tree.masked_row[i]
-        row = tree.atom_row[atom_of(ref)]
-        missing = row[IV_START] < row[IV_END] and tree.iv_low[row[IV_START]] == 0  # is null
-        if bt.sparse[row[SLOT]] and row[OPAQUE] < 0 and not missing:
-            bt.positions[which] = _positions(ref, row, tree, bt)
-        elif _literal(ref, tree, bt):
-            copy(bt.literals, WORDS * np.int64(which), bt.scratch, 0)
-            bt.literal_at[which] = WORDS * np.int64(which)
-        else:
-            bt.literal_at[which] = -1
+def _prefetch_row(masks, row):
+    place = WORDS * row
+    prefetch(masks, place)
+    prefetch(masks, place + WORDS // 2)
 
 
 @inlined
-def _write(group, masks, at, tree, wanted, out_event, out_rule, found, skip):
-    """(pairs written so far, pairs of this group that were written when the buffer was full, or -1
-    if it was not)."""
-    seen = np.int64(0)
-    room = len(out_event)
-    for ordinal in range(tree.group_start[group], tree.group_start[group + 1]):
-        if len(wanted) > 0 and wanted[ordinal] == 0:
-            continue
-        for w in range(WORDS):
-            bits = masks[at + w]
-            while bits:
-                if seen >= skip:
-                    if found == room:
-                        return found, seen
-                    out_event[found] = 64 * w + trailing_zeros(bits)
-                    out_rule[found] = ordinal
-                    found += 1
-                bits &= bits - _ONE
-                seen += 1
-    return found, np.int64(-1)
+def _prefetch_target(run, node, masks, node_row):
+    """Prefetch the row of a node that is written soon, if another asks for it."""
+    if read(run, RUN_NUMBER) >= 0:
+        place = WORDS * (node_row + read(run, RUN_NUMBER) + node)
+        prefetch_to_write(masks, place)
+        prefetch_to_write(masks, place + WORDS // 2)
 
 
 @inlined
-def _take(k, inline_end, records, tree, bt, masks, nonzero, lists, is_and, fresh, at):
-    """Combine an operand that is not sparse into the mask masks[at:], or copy it if it is the
-    first; returns whether the operand, or of an `and` the result, has any event."""
-    word = records[k]
-    if k < inline_end and not has_row(word):
-        slot = word_slot(word)
-        if lists and bt.list_mask[slot] >= 0:
-            _list_word(word, tree, bt)
-            return _take_mask(is_and, fresh, masks, at, bt.scratch, 0)
-        code_at = bt.row_of_code[slot]
-        a = np.int64(bt.row[code_at + word_low(word)])
-        b = np.int64(bt.row[code_at + word_high(word) + 1])
-        if a >= b:
-            return False
-        if fresh:
-            return copy_range(masks, at, bt.rows, a, b)
-        if is_and:
-            return keep_range(masks, at, bt.rows, a, b)
-        return add_range(masks, at, bt.rows, a, b)
-    if k < inline_end or reference_target(word) < tree.first[0]:
-        row = word_row(word) if k < inline_end else reference_number(word)
-        mask_at = np.int64(bt.literal_at[row])
-        return mask_at >= 0 and _take_mask(is_and, fresh, masks, at, bt.literals, mask_at)
-    other = reference_number(word)
-    if nonzero[other >> 6] & (_ONE << np.uint64(other & 63)) == _ZERO:
-        return False
-    return _take_mask(is_and, fresh, masks, at, masks, WORDS * other)
+def _look_up_and(run, node, program, bt, scratch, node_row, at):
+    """Write the rows of the operands of an `and`, those of literals first; 1 if it may have any
+    event, and else 0."""
+    rows, words = scratch.rows, bt.words
+    literals, nodes = read(run, RUN_LITERALS), read(run, RUN_NODES)
+    some = _ONE
+    k = read(run, RUN_NODE) + node * nodes
+    for i in range(nodes):
+        number = np.int64(read(program.nodes, k + i))
+        some &= _is_nonzero(number, scratch.nonzero)
+        rows[at + literals + i] = node_row + number
+    if some == _ZERO:
+        return np.int64(0)
+    if literals:
+        k = read(run, RUN_LITERAL) + node * literals
+        for i in range(literals):
+            rows[at + i] = _row_of_literal(np.int64(read(program.literals, k + i)), program, bt)
+        some = np.uint64(intersect(bt.masks, WORDS * SPARE_ROW, rows, at, literals) != 0)
+        # no branch: whether any event has all slots of a few literals cannot be foreseen
+        for i in range(literals):
+            prefetch(words, np.int64(read(program.literals, k + i)) * np.int64(some))
+    for i in range(at + literals, at + literals + nodes):
+        _prefetch_row(bt.masks, np.int64(read(rows, i)))
+    return np.int64(some)
 
 
 @inlined
-def _take_mask(is_and, fresh, masks, at, source, source_at):
-    if fresh:
-        return copy(masks, at, source, source_at)
-    if is_and:
-        return keep(masks, at, source, source_at)
-    return add(masks, at, source, source_at)
+def _look_up_or(run, node, program, bt, scratch, node_row, at, any_dense):
+    """Write the rows of the operands of an `or`: those of nodes, and, where there are dense literals
+    at all, those of literals; a sparse one has none."""
+    literals, nodes = read(run, RUN_LITERALS), read(run, RUN_NODES)
+    k = read(run, RUN_NODE) + node * nodes
+    for i in range(nodes):
+        number = np.int64(read(program.nodes, k + i))
+        row = (node_row + number) * np.int64(_is_nonzero(number, scratch.nonzero))
+        scratch.rows[at + i] = row  # EMPTY_ROW if it has no event
+        _prefetch_row(bt.masks, row)
+    k = read(run, RUN_LITERAL) + node * literals
+    for i in range(literals):
+        literal = np.int64(read(program.literals, k + i))
+        prefetch(bt.words, literal)
+        row = _row_of_sparse(literal, program, bt)
+        _prefetch_row(bt.masks, row)
+        if any_dense:
+            dense = EMPTY_ROW if row != EMPTY_ROW else np.int64(read(bt.words, literal))
+            scratch.rows[at + nodes + i] = dense
+            _prefetch_row(bt.masks, dense)
+    _prefetch_target(run, node, bt.masks, node_row)
 
 
 @inlined
-def _is_sparse(word, bt):
-    """Whether an inline word is true of few events, which are listed."""
-    return bt.sparse[word_slot(word)] and (has_row(word) or word_low(word) > 0)
+def _compute_and(run, node, target, program, bt, scratch, at):
+    """Write the mask of an `and` to masks[target:]; whether it has any event."""
+    masks, words, shifts = bt.masks, bt.words, bt.shifts
+    literals = read(run, RUN_LITERALS)
+    flags = intersect(masks, target, scratch.rows, at, read(run, RUN_NODES) + literals)
+    if flags == 0 or literals == 0:
+        return flags != 0
+    some = _ZERO
+    k = read(run, RUN_LITERAL) + node * literals
+    left = np.uint64(flags)
+    while left:
+        w = trailing_zeros(left)
+        left &= left - _ONE
+        kept = masks[target + w]
+        for i in range(k, k + literals):
+            literal = np.int64(read(program.literals, i))
+            slot = np.int64(read(program.slot_of_block, literal >> BLOCK_SHIFT))
+            row = np.int64(read(bt.row_of_slot, slot))
+            if row >= 0:
+                shift = np.uint64(read(shifts, WORDS * slot + w))
+                kept &= deposit(read(words, literal) >> shift, read(masks, WORDS * row + w))
+        masks[target + w] = kept
+        some |= kept
+    return some != _ZERO
 
 
 @inlined
-def _few(word, bt):
-    """The positions, among the events of its slot, where a sparse literal is true."""
-    if has_row(word):
-        return bt.positions[word_row(word)]
-    at = bt.row_of_code[word_slot(word)]
-    a = np.uint64(bt.below[at + word_low(word)])
-    b = np.uint64(bt.below[at + word_high(word) + 1])
-    return _until(b) & ~_until(a)
+def _word_and_row(i, end, program, bt):
+    """The word of a sparse literal and the place of its slot's row, or no event; of a dense literal
+    `unite` has taken care already."""
+    if i < end:
+        literal = np.int64(read(program.literals, i))
+        row = _row_of_sparse(literal, program, bt)
+        if row != EMPTY_ROW:
+            return read(bt.words, literal), WORDS * row
+    return _ZERO, np.int64(WORDS * EMPTY_ROW)
 
 
 @inlined
-def _holds(event, k, inline_end, records, tree, bt, masks, nonzero):
-    """Whether an operand is true of one event."""
-    word = records[k]
-    w, bit = event >> 6, _ONE << np.uint64(event & 63)
-    if k < inline_end:
-        slot = word_slot(word)
-        if bt.sparse[slot] or (not has_row(word) and bt.list_mask[slot] < 0):
-            if bt.sparse[slot] and bt.there[WORDS * slot + w] & bit == _ZERO:
-                return not has_row(word) and word_low(word) == 0
-            code = np.int64(bt.codes[bt.place[slot], event]) if bt.place[slot] >= 0 else 0
-            if not has_row(word):
-                return word_low(word) <= code <= word_high(word)
-            position = np.uint64(bt.below[bt.row_of_code[slot] + code])
-            return (bt.positions[word_row(word)] >> position) & _ONE != _ZERO
-        if not has_row(word):
-            _list_word(word, tree, bt)
-            return bt.scratch[w] & bit != _ZERO
-    if k < inline_end or reference_target(word) < tree.first[0]:
-        row = word_row(word) if k < inline_end else reference_number(word)
-        mask_at = np.int64(bt.literal_at[row])
-        return mask_at >= 0 and bt.literals[mask_at + w] & bit != _ZERO
-    other = reference_number(word)
-    if nonzero[other >> 6] & (_ONE << np.uint64(other & 63)) == _ZERO:
-        return False
-    return masks[WORDS * other + w] & bit != _ZERO
+def _spread_two(one, one_at, two, two_at, masks, target, fresh):
+    """Add the events of two sparse literals to masks[target:], or write them if nothing is there."""
+    for w in range(WORDS):
+        there, also = load_word(masks, one_at + w), load_word(masks, two_at + w)
+        more = deposit(one, there) | deposit(two, also)
+        store_word(masks, target + w, more if fresh else more | load_word(masks, target + w))
+        one >>= np.uint64(count_ones(there) & 63)  # if all 64 are here, none are in later words
+        two >>= np.uint64(count_ones(also) & 63)
 
 
 @inlined
-def _and_node(at, inline_end, end, records, tree, bt, masks, nonzero, lists, target):
-    """Write the mask of an `and` to masks[target:]; whether it is true of any event.
-
-    As long as operands are true of many events, masks are intersected. From the first sparse
-    literal on, only the events that are left are looked at, one by one.
-    """
-    few = bt.few
-    left = np.int64(-1)  # how many events are left; -1: all of the mask
-    fresh = True
-    for k in range(at + 1, end):
-        if left >= 0:
-            kept = np.int64(0)
-            for i in range(left):
-                event = np.int64(few[i])
-                few[kept] = event
-                kept += _holds(event, k, inline_end, records, tree, bt, masks, nonzero)
-            left = kept
-            if left == 0:
-                return False
-        elif k < inline_end and _is_sparse(records[k], bt):
-            word = records[k]
-            base = 64 * word_slot(word)
-            bits = _few(word, bt)
-            left = np.int64(0)
-            while bits:
-                event = np.int64(bt.order[base + trailing_zeros(bits)])
-                bits &= bits - _ONE
-                few[left] = event
-                if fresh:
-                    left += 1
-                else:
-                    left += (masks[target + (event >> 6)] >> np.uint64(event & 63)) & _ONE != _ZERO
-            if left == 0:
-                return False
-        elif _take(k, inline_end, records, tree, bt, masks, nonzero, lists, True, fresh, target):
+def _compute_or(run, node, target, program, bt, scratch, at, rows):
+    """Write the mask of an `or` to masks[target:], of which so many operands have rows; whether it
+    has any event."""
+    masks = bt.masks
+    fresh = rows == 0 or unite(masks, target, scratch.rows, at, rows) == 0
+    begin = read(run, RUN_LITERAL) + node * read(run, RUN_LITERALS)
+    end = begin + read(run, RUN_LITERALS)
+    for i in range(begin, end, 2):
+        one, one_at = _word_and_row(i, end, program, bt)
+        two, two_at = _word_and_row(i + 1, end, program, bt)
+        if one | two:
+            _spread_two(one, one_at, two, two_at, masks, target, fresh)
             fresh = False
-        else:
-            return False
-    if left >= 0:
-        clear(masks, target)
-        for i in range(left):
-            event = np.int64(few[i])
-            masks[target + (event >> 6)] |= _ONE << np.uint64(event & 63)
-    return True
-
-
-@inlined
-def _or_node(at, inline_end, end, records, tree, bt, masks, nonzero, lists, target):
-    """Write the mask of an `or` to masks[target:]; whether it is true of any event."""
-    any_sparse = False
-    fresh = True
-    for k in range(at + 1, end):
-        if k < inline_end and _is_sparse(records[k], bt):
-            any_sparse = True
-        elif _take(k, inline_end, records, tree, bt, masks, nonzero, lists, False, fresh, target):
-            fresh = False
-    if not any_sparse:
-        return not fresh
-    # single bits after whole masks: a wide load of words just written would wait for them
-    for k in range(at + 1, inline_end):
-        word = records[k]
-        if _is_sparse(word, bt):
-            base = 64 * word_slot(word)
-            bits = _few(word, bt)
-            if fresh and bits != _ZERO:
-                clear(masks, target)
-                fresh = False
-            while bits:
-                event = np.int64(bt.order[base + trailing_zeros(bits)])
-                bits &= bits - _ONE
-                masks[target + (event >> 6)] |= _ONE << np.uint64(event & 63)
     return not fresh
 
 
+@inlined
+def _target(run, first, node, node_row):
+    """Where the mask of a node of a block is written."""
+    if read(run, RUN_NUMBER) >= 0:
+        return WORDS * (node_row + read(run, RUN_NUMBER) + first + node)
+    return WORDS * (BLOCK_ROW + node)
+
+
+@inlined
+def _note(run, first, node, some, scratch):
+    """Note whether a node of a block has any event."""
+    scratch.some[node] = some
+    if read(run, RUN_NUMBER) >= 0:
+        number = read(run, RUN_NUMBER) + first + node
+        bit = _ONE << np.uint64(number & 63)
+        if some:
+            scratch.nonzero[number >> 6] |= bit
+        else:
+            scratch.nonzero[number >> 6] &= ~bit
+
+
+@inlined
+def _go_through(run, first, size, is_computed, program, bt, scratch, node_row):
+    """Look up the operands of the block after `first`, and compute the one from `first` on, in turn,
+    so that memory is asked for steadily; the latter not if it is computed already."""
+    count = read(run, RUN_COUNT)
+    is_and = read(run, RUN_IS_AND) != 0
+    any_dense = node_row > SLOT_ROW + len(bt.row_of_slot)
+    each = read(run, RUN_NODES)
+    if is_and or any_dense:
+        each += read(run, RUN_LITERALS)
+    side = (first // size) & 1
+    half = len(scratch.rows) // 2
+    at, at_next = side * half, (1 - side) * half
+    live_at, live_next = side * (BLOCK + 1), (1 - side) * (BLOCK + 1)
+    live = np.int64(0)
+    for i in range(size):
+        node = first + size + i
+        if node < count:
+            if is_and:
+                some = _look_up_and(run, node, program, bt, scratch, node_row, at_next)
+                scratch.live[live_next + 1 + live] = i
+                live += some
+                at_next += some * each
+            else:
+                _look_up_or(run, node, program, bt, scratch, node_row, at_next, any_dense)
+                at_next += each
+        if is_computed or first + i >= count:
+            continue
+        if is_and:
+            if i < scratch.live[live_at]:
+                mine = np.int64(scratch.live[live_at + 1 + i])
+                target = _target(run, first, mine, node_row)
+                some = _compute_and(run, first + mine, target, program, bt, scratch, at)
+                _note(run, first, mine, some, scratch)
+        else:
+            target = _target(run, first, i, node_row)
+            some = _compute_or(run, first + i, target, program, bt, scratch, at, each)
+            _note(run, first, i, some, scratch)
+        at += each
+    scratch.live[live_next] = live
+
+
+@inlined
+def _write(run, first, end, program, bt, scratch, node_row, wanted, outs, found, progress):
+    """Write the matches of a block; (pairs written so far, whether the buffer is full)."""
+    out_event, out_rule = outs
+    room = len(out_event) - LEAST_ROOM
+    each = read(run, RUN_RULES)
+    for node in range(progress[NODE], end - first):
+        if scratch.some[node] == 0:
+            continue
+        at = read(run, RUN_ORDINAL) + (first + node) * each
+        ordinal = np.int64(read(program.ordinals, at))
+        last = np.int64(read(program.ordinals, at + 1)) if each == MORE_RULES else ordinal + 1
+        for rule in range(ordinal + progress[RULE], last):
+            if len(wanted) > 0 and wanted[rule] == 0:
+                continue
+            if found > room:
+                progress[NODE], progress[RULE] = node, rule - ordinal
+                return found, True
+            after = write_places(bt.masks, _target(run, first, node, node_row), out_event, found)
+            fill(out_rule, found, after, np.int32(rule))
+            found = after
+        progress[RULE] = 0
+    progress[NODE] = 0
+    return found, False
+
+
+@inlined
+def _clear_notes(run, first, end, scratch):
+    """Note that no node of a block has any event."""
+    for i in range(end - first):
+        _note(run, first, i, False, scratch)
+
+
 @lean
-def sweep(tree, bt, wanted, masks, nonzero, out_event, out_rule, progress):
+def sweep(program, bt, scratch, node_row, wanted, out_event, out_rule, progress):
     """Write (event, rule) pairs, from `progress` on; the number of pairs written.
 
-    `progress` is brought up to date; its node is ALL_WRITTEN at the end. `masks` has a mask for
-    every node that another asks for, written where its bit of `nonzero` is set, and one more.
+    `progress` is brought up to date; its run is `len(runs)` at the end. Nodes that others ask for
+    have the rows from `node_row` on, which are written where their bits of `nonzero` are set.
     """
-    records = tree.records
-    count = len(tree.group_of)
-    lists = bt.any_lists[0] != 0
     found = np.int64(0)
-    at = progress[RECORD]
-    skip = progress[PAIRS_WRITTEN]
-    mine = progress[USED_BEFORE]  # number of the node among the used ones
-    last = len(masks) - WORDS
-    for node in range(progress[NODE], count):
-        header = records[at]
-        inline_end = at + 1 + header_inline(header)
-        end = inline_end + header_rest(header)
-        target = WORDS * mine if is_used(header) else last
-        if header_is_and(header):
-            some = _and_node(at, inline_end, end, records, tree, bt, masks, nonzero, lists, target)
-        else:
-            some = _or_node(at, inline_end, end, records, tree, bt, masks, nonzero, lists, target)
-        if is_used(header):
-            bit = _ONE << np.uint64(mine & 63)
-            if some:
-                nonzero[mine >> 6] |= bit
-            else:
-                nonzero[mine >> 6] &= ~bit
-            mine += 1
-        if some and tree.group_of[node] >= 0:
-            found, left = _write(
-                tree.group_of[node], masks, target, tree, wanted, out_event, out_rule, found, skip
-            )
-            if left >= 0:
-                progress[NODE], progress[RECORD] = node, at
-                progress[PAIRS_WRITTEN], progress[USED_BEFORE] = left, mine - is_used(header)
-                return found
-        skip = 0
-        at = end
-    more = len(tree.literal_group)
-    for i in range(max(progress[NODE] - count, 0), more + len(tree.always)):
-        if i < more:
-            group = tree.literal_group[i, GROUP]
-            _literal(tree.literal_group[i, LITERAL], tree, bt)
-        else:
-            group = np.int64(tree.always[i - more])
-            clear(bt.scratch, 0)
-            _add_there(bt.scratch, 0, 0, 0, tree.family_end[FAMILIES - 1], bt)
-        copy(masks, last, bt.scratch, 0)
-        found, left = _write(group, masks, last, tree, wanted, out_event, out_rule, found, skip)
-        if left >= 0:
-            progress[NODE], progress[RECORD] = count + i, at
-            progress[PAIRS_WRITTEN], progress[USED_BEFORE] = left, mine
-            return found
-        skip = 0
-    progress[NODE] = ALL_WRITTEN
+    outs = (out_event, out_rule)
+    for number in range(progress[RUN], len(program.runs)):
+        run = program.runs[number]
+        count = read(run, RUN_COUNT)
+        size = min(BLOCK, max(1, MOST_OPERANDS // (read(run, RUN_LITERALS) + read(run, RUN_NODES))))
+        first = progress[FIRST]
+        is_computed = True
+        if first == NOT_BEGUN:
+            first = -size  # nothing to compute yet, but a block after it to look up
+        while first < count:
+            end = min(first + size, count)
+            if not is_computed and read(run, RUN_IS_AND):
+                _clear_notes(run, first, end, scratch)
+            _go_through(run, first, size, is_computed, program, bt, scratch, node_row)
+            if first >= 0 and read(run, RUN_RULES) != NO_RULE:
+                found, is_full = _write(
+                    run, first, end, program, bt, scratch, node_row, wanted, outs, found, progress
+                )
+                if is_full:
+                    progress[RUN], progress[FIRST] = number, first
+                    return found
+            is_computed = False
+            first += size
+        progress[FIRST] = NOT_BEGUN
+    progress[RUN] = len(program.runs)
     return found

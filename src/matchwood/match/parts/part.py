@@ -61,9 +61,11 @@ class SegmentMatchers:
 
     @property
     def bytes(self) -> int:
-        """Bytes that a strategy holds beside the segment."""
-        made = self._matcher
-        return 0 if made is None else made.choice.bytes
+        """Bytes that strategies hold beside the segment."""
+        single, batch = self._matcher, self._batch
+        return (0 if single is None else single.choice.bytes) + (
+            0 if batch is None else batch.bytes
+        )
 
     def operator_rules(self, details: RuleColumns) -> OperatorRules:
         """What finds the rules that call operators."""

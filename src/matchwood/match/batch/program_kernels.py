@@ -1,0 +1,165 @@
+"""The records of a segment, rewritten as the flat program of a sweep; `sweep_program` has its form."""
+
+# mypy: allow-untyped-defs, no-check-untyped-defs
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from matchwood.kernels.compiled import codec, compiled, inlined
+from matchwood.kernels.records import (
+    has_row,
+    header_inline,
+    header_is_and,
+    header_rest,
+    is_used,
+    reference_number,
+    reference_target,
+    word_row,
+)
+
+# The key of what is true of every event. Those of intervals are their inline words, from 0 on, and
+# those of all other literals are below this one.
+ALWAYS_KEY = -1
+
+# Literals of one slot come in blocks of so many numbers; the last one may be filled up.
+BLOCK_SHIFT = 4
+LITERALS_PER_BLOCK = 1 << BLOCK_SHIFT
+
+# How many rules a node of a run is the root of: none, one, or more.
+NO_RULE, ONE_RULE, MORE_RULES = range(3)
+
+# Columns of the array `runs`: 1 for `and`s; literals and nodes among the operands of each node; how
+# many rules each has; the number of the first node, or -1 if no other asks for them; how many
+# nodes there are; and where their literals, nodes and ordinals begin.
+RUN_COLUMNS = 9
+(
+    RUN_IS_AND,
+    RUN_LITERALS,
+    RUN_NODES,
+    RUN_RULES,
+    RUN_NUMBER,
+    RUN_COUNT,
+    RUN_LITERAL,
+    RUN_NODE,
+    RUN_ORDINAL,
+) = range(RUN_COLUMNS)
+
+# Columns of the array `facts`, which has one row per node: its number, where its record starts,
+# 1 for an `and`, 1 + its number among the used nodes or 0, the group of its rules or -1, and how
+# many operands are literals and nodes.
+FACT_COLUMNS = 7
+NUMBER, RECORD, IS_AND, USED, RULES, LITERALS, NODES = range(FACT_COLUMNS)
+
+
+@codec
+def key_of_literal(literal: Any) -> Any:
+    """The key of a literal that is not one interval.
+
+    >>> key_of_literal(0), literal_of_key(-2)
+    (-2, 0)
+    """
+    return ALWAYS_KEY - 1 - literal
+
+
+@codec
+def literal_of_key(key: Any) -> Any:
+    """The literal of a key below `ALWAYS_KEY`."""
+    return ALWAYS_KEY - 1 - key
+
+
+@compiled
+def node_facts(records, group_of, first):
+    """What the program of a sweep depends on, for each node."""
+    facts = np.empty((len(group_of), FACT_COLUMNS), np.int32)
+    at = 0
+    used = 0
+    for node in range(len(group_of)):
+        header = records[at]
+        inline_end = at + 1 + header_inline(header)
+        end = inline_end + header_rest(header)
+        nodes = 0
+        for k in range(inline_end, end):
+            nodes += reference_target(records[k]) >= first
+        used += is_used(header)
+        facts[node, NUMBER] = node
+        facts[node, RECORD] = at
+        facts[node, IS_AND] = header_is_and(header)
+        facts[node, USED] = used if is_used(header) else 0
+        facts[node, RULES] = group_of[node]
+        facts[node, LITERALS] = end - at - 1 - nodes
+        facts[node, NODES] = nodes
+        at = end
+    return facts
+
+
+@compiled
+def mark_needed(facts, records, first, needed):
+    """Mark the nodes that those in `needed`, a byte per node, depend on."""
+    node_of_used = np.empty(len(facts) + 1, np.int32)
+    for node in range(len(facts)):
+        node_of_used[facts[node, USED]] = node
+    for node in range(len(facts) - 1, -1, -1):
+        if needed[node]:
+            at = np.int64(facts[node, RECORD])
+            end = at + 1 + header_inline(records[at]) + header_rest(records[at])
+            for k in range(end - header_rest(records[at]), end):
+                if reference_target(records[k]) >= first:
+                    needed[node_of_used[1 + reference_number(records[k])]] = 1
+
+
+@inlined
+def _mixed(key):
+    """A hash of a key."""
+    return np.int64((np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(20))
+
+
+@inlined
+def _number_key(key, table, keys, found):
+    """(the number of a key, how many there are now): keys are numbered as they are first met."""
+    place = _mixed(key) & (len(table) - 1)
+    while table[place] >= 0 and keys[table[place]] != key:
+        place = (place + 1) & (len(table) - 1)
+    if table[place] < 0:
+        table[place] = found
+        keys[found] = key
+        found += 1
+    return table[place], found
+
+
+@compiled
+def operands_of_nodes(facts, records, row_literal, first, number_of_used, more, table):
+    """(the distinct keys of literals, which of them each literal operand is, the new number of each
+    operand that is a node), in the order of `facts`; the keys `more` come after those of nodes.
+
+    `table` is filled with -1 and has at least twice as many entries as there are distinct keys.
+    """
+    literals, nodes = len(more), 0
+    for i in range(len(facts)):
+        literals += facts[i, LITERALS]
+        nodes += facts[i, NODES]
+    keys = np.empty(len(table) // 2, np.int64)
+    literal_key = np.empty(literals, np.int32)
+    node_number = np.empty(nodes, np.int32)
+    found, literals, nodes = 0, 0, 0
+    for i in range(len(facts)):
+        at = np.int64(facts[i, RECORD])
+        inline_end = at + 1 + header_inline(records[at])
+        for k in range(at + 1, inline_end + header_rest(records[at])):
+            key = records[k]
+            if k >= inline_end:
+                if reference_target(key) >= first:
+                    node_number[nodes] = number_of_used[reference_number(key)]
+                    nodes += 1
+                    continue
+                key = key_of_literal(reference_target(key))
+            elif has_row(key):
+                key = key_of_literal(np.int64(row_literal[word_row(key)]))
+            literal_key[literals], found = _number_key(key, table, keys, found)
+            literals += 1
+    for key in more:
+        literal_key[literals], found = _number_key(key, table, keys, found)
+        literals += 1
+    return keys[:found].copy(), literal_key, node_number
