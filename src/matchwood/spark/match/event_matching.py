@@ -15,6 +15,7 @@ from matchwood.spark.events.event_attributes import Reading, column, prepare
 from matchwood.spark.match.plan import ARRAY, REPLICATED, ROWS, SHARDED, Plan
 from matchwood.spark.match.tasks import matching, rejecting
 from matchwood.spark.session import session_of
+from matchwood.spark.shipped_kernels import ship_kernels
 
 # Bytes of segments that a worker may map at once.
 MEMORY = 2 << 30
@@ -67,6 +68,7 @@ def match_events(
         limit,
         compiled.schema,
         compiled.operators,
+        ship_kernels(session_of(events)),
     )
     return _matched(events, frame, plan, compiled.version, keep, rejects)
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from matchwood.spark.match.plan import Plan, Slice, SlicePairs
+from matchwood.spark.shipped_kernels import use_shipped
 
 if TYPE_CHECKING:
     from matchwood.match.store.snapshot import Snapshot
@@ -55,6 +56,7 @@ def open_segments(names: Iterable[str], plan: Plan) -> Opened:
     from matchwood.operators.deciding import Decider
     from matchwood.operators.geo import available
 
+    use_shipped(plan.kernels)
     decider = Decider(available(plan.operators), plan.schema)
     snapshot = Snapshot.load([SparkFiles.get(name) for name in names], decider, verify=False)
     ids = snapshot.ids().values.cast(pa.string() if plan.id_type == "string" else pa.int64())

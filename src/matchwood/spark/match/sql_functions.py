@@ -23,6 +23,7 @@ from matchwood.spark.compile.operator_modules import check_operators
 from matchwood.spark.events.event_attributes import COLUMNS, Reading, provides
 from matchwood.spark.match.plan import ARRAY, REPLICATED, Plan
 from matchwood.spark.session import version_of
+from matchwood.spark.shipped_kernels import ship_kernels
 
 # Rows that a table function gathers before it matches them together.
 GATHERED_ROWS = 1_024
@@ -58,6 +59,7 @@ def register(
         limit,
         compiled.schema,
         compiled.operators,
+        ship_kernels(spark),
     )
     spark.udf.register(name, _function(plan, version_of(spark)))
     table = f"{name}_matches"

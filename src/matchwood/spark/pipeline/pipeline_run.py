@@ -39,6 +39,7 @@ from matchwood.spark.pipeline.stream_run import StreamRun
 from matchwood.spark.pipeline.summary import Summary, count_events, count_rules
 from matchwood.spark.profiling import profile
 from matchwood.spark.session import session_for_work
+from matchwood.spark.shipped_kernels import count_kernels, ship_kernels
 from matchwood.spark.storage import CORRUPT, REASON, UNREADABLE, location, reason, write
 
 # The columns of rejected rules.
@@ -108,6 +109,10 @@ class _PipelineRun:
         summary = Summary(job.name, job.mode, started)
         with self.stage("open"):
             inputs = self.open()
+        with self.stage("kernels"):
+            kernels = count_kernels(self.spark, ship_kernels(self.spark))
+            self.outcome = f"{kernels.loaded:,} loaded, {kernels.compiled:,} compiled"
+        summary = replace(summary, kernels=kernels)
         work = self.stream if job.mode == "stream" else self.batch
         summary = work(inputs, summary)
         with self.stage("report"):
