@@ -45,7 +45,7 @@ def main() -> None:
     """Answer until standard input ends."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever is printed goes elsewhere
-    from matchwood.compiling.parts_of_kernels import leave_out_parts
+    from matchwood.compiling.kernel_parts import leave_out_parts
 
     leave_out_parts()
     while True:

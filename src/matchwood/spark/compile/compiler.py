@@ -37,8 +37,8 @@ from matchwood.spark.compile.pieces import PieceCollector, SegmentFile
 from matchwood.spark.compile.rules_version import BUCKETS, version_of
 from matchwood.spark.compile.shard_build import BuildOptions, compiling
 from matchwood.spark.events.event_attributes import column
+from matchwood.spark.kernel_shipping import ship_kernels
 from matchwood.spark.session import session_of, ship
-from matchwood.spark.shipped_kernels import ship_kernels
 
 # Rules per shard. One index of a million rules is swept in half the time of four indexes of
 # 250,000, so shards only serve to limit memory and to spread the build over executors.

@@ -15,7 +15,7 @@ from matchwood.language.tree import Node, attributes_in, walk
 from matchwood.schema import Schema
 from matchwood.spark.compile import pieces
 from matchwood.spark.compile.rules_version import bucket_hashes
-from matchwood.spark.shipped_kernels import use_shipped
+from matchwood.spark.kernel_shipping import use_shipped
 
 # Rejected rules in one batch of rows.
 REJECTS = 10_000

@@ -12,10 +12,10 @@ from matchwood.schema import Schema
 from matchwood.spark.compile.compiled_rules import CompiledRules
 from matchwood.spark.compile.operator_modules import check_operators
 from matchwood.spark.events.event_attributes import Reading, column, prepare
+from matchwood.spark.kernel_shipping import ship_kernels
 from matchwood.spark.match.plan import ARRAY, REPLICATED, ROWS, SHARDED, Plan
 from matchwood.spark.match.tasks import matching, rejecting
 from matchwood.spark.session import session_of
-from matchwood.spark.shipped_kernels import ship_kernels
 
 # Bytes of segments that a worker may map at once.
 MEMORY = 2 << 30

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from matchwood.spark.kernel_shipping import use_shipped
 from matchwood.spark.match.plan import Plan, Slice, SlicePairs
-from matchwood.spark.shipped_kernels import use_shipped
 
 if TYPE_CHECKING:
     from matchwood.match.store.snapshot import Snapshot

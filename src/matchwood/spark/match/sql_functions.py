@@ -21,9 +21,9 @@ from pyspark.sql.types import (
 from matchwood.spark.compile.compiled_rules import CompiledRules
 from matchwood.spark.compile.operator_modules import check_operators
 from matchwood.spark.events.event_attributes import COLUMNS, Reading, provides
+from matchwood.spark.kernel_shipping import ship_kernels
 from matchwood.spark.match.plan import ARRAY, REPLICATED, Plan
 from matchwood.spark.session import version_of
-from matchwood.spark.shipped_kernels import ship_kernels
 
 # Rows that a table function gathers before it matches them together.
 GATHERED_ROWS = 1_024

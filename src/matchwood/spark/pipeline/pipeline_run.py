@@ -26,6 +26,7 @@ from matchwood.spark.compile.compiled_rules import CompiledRules, StoredRulesErr
 from matchwood.spark.compile.compiler import compile_rules
 from matchwood.spark.compile.operator_modules import MissingOperators, check_operators
 from matchwood.spark.events.event_attributes import column
+from matchwood.spark.kernel_shipping import count_kernels, ship_kernels
 from matchwood.spark.match.event_matching import match_events
 from matchwood.spark.pipeline.pipeline_file import Pipeline, PipelineError
 from matchwood.spark.pipeline.preflight import (
@@ -39,7 +40,6 @@ from matchwood.spark.pipeline.stream_run import StreamRun
 from matchwood.spark.pipeline.summary import Summary, count_events, count_rules
 from matchwood.spark.profiling import profile
 from matchwood.spark.session import session_for_work
-from matchwood.spark.shipped_kernels import count_kernels, ship_kernels
 from matchwood.spark.storage import CORRUPT, REASON, UNREADABLE, location, reason, write
 
 # The columns of rejected rules.

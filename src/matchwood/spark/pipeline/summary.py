@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from matchwood.spark.shipped_kernels import KernelCounts
+from matchwood.spark.kernel_shipping import KernelCounts
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
