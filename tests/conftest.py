@@ -9,6 +9,9 @@ from hypothesis import HealthCheck, settings
 # The fixture `spark`, for tests in any folder.
 pytest_plugins = ["spark.spark_session"]
 
+# Kernels are used at once, and those that `make kernels` has not compiled are when they are first
+# needed. Tests of what happens without kernels say so themselves.
+os.environ.setdefault("MATCHWOOD_COMPILE", "foreground")
 # Spark's Python workers run what the tests run, and its driver needs no host name.
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")

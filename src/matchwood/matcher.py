@@ -34,6 +34,7 @@ from matchwood.match.store.index_stats import Stats
 from matchwood.match.store.part_store import Id
 from matchwood.match.store.rule_input import (
     count_of,
+    counted,
     details_of,
     distinct_ids,
     priority_of,
@@ -226,7 +227,10 @@ class Matcher(MutableMapping[Id, Node]):
     def _settled(self, events: Any, key: str | None) -> tuple[Snapshot, Any]:
         """A snapshot for so many events, and the events, which the schema admits."""
         store = self.store
-        snapshot = store.settled(count_of(events))
+        count = count_of(events)
+        if count is None and store.holds_back():
+            events, count = counted(events)
+        snapshot = store.settled(count)
         if store.enforced is not None:
             from matchwood.match.search.event_slices import admitted
 
@@ -276,10 +280,16 @@ class Matcher(MutableMapping[Id, Node]):
     def stats(self) -> Stats:
         """Rules, predicates, nodes, sharing, bytes and levels of the index.
 
+        Rules that are not built because kernels are still being compiled are built for this, which
+        waits for the kernels.
+
         >>> Matcher({1: "a = 1 and b = 2", 2: "a = 1 or c = 3"}).stats().predicates
         3
         """
-        return self.store.snapshot.stats()
+        store = self.store
+        if store.holds_back():
+            store.flush()
+        return store.snapshot.stats()
 
     @property
     def calls_operators(self) -> bool:

@@ -8,6 +8,9 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
+from matchwood.kernels.kernel_folder import cache_directory
+from matchwood.kernels.readiness import kernels_used, wait_for_kernels
+
 # Predicates of every kind that is indexed differently (one interval, several, negated, null, times,
 # patterns, comparisons that are evaluated on demand), in nodes of every operator.
 RULES = {
@@ -30,13 +33,16 @@ class WarmUp(NamedTuple):
 
     seconds: float
     cache: Path | None  # where compiled kernels are kept; None if no folder is writable
+    compiled: int  # kernels that this process compiled itself
+    loaded: int  # kernels that were on disk
 
 
 def warm_up(freeze: bool = False) -> WarmUp:
     """Build, match, save and load a few rules, so that no kernel is compiled later.
 
-    The first call compiles for about a minute; later ones load what is in the cache. Call this
-    when an image is built, and before a service reports that it is ready.
+    If kernels are missing on this machine, other processes compile them now, which takes about
+    half a minute; otherwise they are loaded. Call this when an image is built, and before a
+    service reports that it is ready.
 
     A full garbage collection of Python stops all threads while it visits every object, and the
     compiler alone keeps 150,000 of them. With `freeze`, all objects that exist by now are excluded
@@ -47,7 +53,22 @@ def warm_up(freeze: bool = False) -> WarmUp:
     True
     """
     started = perf_counter()
-    from matchwood.kernels.compiled import cache_directory
+    wait_for_kernels()
+    compiled, loaded = len(kernels_used.compiled), len(kernels_used.loaded)
+    exercise()
+    if freeze:
+        gc.collect()
+        gc.freeze()
+    return WarmUp(
+        perf_counter() - started,
+        cache_directory(),
+        len(kernels_used.compiled) - compiled,
+        len(kernels_used.loaded) - loaded,
+    )
+
+
+def exercise() -> None:
+    """Call every kernel of the product with every type of arguments that it can have."""
     from matchwood.matcher import Matcher
 
     built = Matcher(RULES)
@@ -58,10 +79,6 @@ def warm_up(freeze: bool = False) -> WarmUp:
         loaded = Matcher.load(path)
         _exercise(loaded)
         del loaded  # so that the file is not mapped any more when its folder is removed
-    if freeze:
-        gc.collect()
-        gc.freeze()
-    return WarmUp(perf_counter() - started, cache_directory())
 
 
 def _exercise(matcher: Any) -> None:

@@ -12,7 +12,9 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 import matchwood
+from matchwood.cli.progress import CompilingMeter
 from matchwood.cli.standard_streams import close_output, end_after, open_streams, say
+from matchwood.kernels.readiness import show_progress
 from matchwood.schema import SchemaError
 from matchwood.tables import TableError
 
@@ -78,6 +80,7 @@ def options(
     ] = False,
 ) -> None:
     """Keep a large set of Boolean rules, and say which are true of every event."""
+    show_progress(CompilingMeter())
 
 
 def import_from_here() -> None:

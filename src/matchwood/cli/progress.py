@@ -41,6 +41,29 @@ class ProgressMeter:
         self.due = monotonic() + 0.1
 
 
+class CompilingMeter:
+    """Says on standard error that kernels are being compiled, and how many are done."""
+
+    AGAIN = 5.0  # seconds between lines in a log
+
+    def __init__(self) -> None:
+        self.due = 0.0
+
+    def __call__(self, done: int, total: int) -> None:
+        if 0 < total <= done:
+            if self.due and sys.stderr.isatty():
+                print("\r\033[K", end="", file=sys.stderr, flush=True)
+            return
+        said = "compiling kernels, once on this machine"
+        said += f": {done} of {total}" if total else ", for about half a minute"
+        if sys.stderr.isatty():
+            self.due = 1.0
+            print(f"\r\033[K{said}", end="", file=sys.stderr, flush=True)
+        elif monotonic() >= self.due:
+            self.due = monotonic() + self.AGAIN
+            print(said, file=sys.stderr, flush=True)
+
+
 def _bar(unit: str) -> Any:
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn

@@ -1,26 +1,23 @@
-"""The decorators of kernels, and Numba's cache on disk.
+"""The decorators of kernels.
 
-If no directory is writable, kernels are compiled in every process, with one warning. A cache that
-an interrupted write left broken is deleted and written again.
+Compiled kernels are kept on disk (`kernel_folder`). If no folder is writable, kernels are compiled
+in every process, with one warning.
 """
 
 from __future__ import annotations
 
 import os
-import pickle
-import tempfile
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
 import numba.extending
 import numpy as np
-from numba.core.caching import FunctionCache
 from numba.core.compiler_lock import global_compiler_lock
 
-from matchwood.kernels.sources import digest_of
+from matchwood.kernels.kernel_cache import KernelCache
+from matchwood.kernels.kernel_folder import cache_directory
 
 # Numba's settings, whose attributes are made at run time, so that type checkers miss them.
 config: Any = numba.config
@@ -28,44 +25,30 @@ config: Any = numba.config
 # Numba's decorator, whose types leave out the option `_nrt`.
 _njit: Any = numba.njit
 
-
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+
+# A kernel: its module, its name there, and its options.
+KernelKey = tuple[str, str, tuple[tuple[str, bool], ...]]
+
+# All kernels of the modules that are imported. Functions that are compiled into their callers are
+# not among them.
+kernels: dict[KernelKey, Any] = {}
+
+# What wraps each kernel while they are not compiled, to see which types it is called with.
+watch: Callable[[KernelKey, Callable[..., Any]], Any] | None = None
 
 
 class CacheWarning(RuntimeWarning):
     """Compiled kernels cannot be kept on disk."""
 
 
-def cache_directory() -> Path | None:
-    """The first writable directory for compiled kernels; None if there is none."""
-    candidates = [
-        os.environ.get("NUMBA_CACHE_DIR"),
-        str(Path(__file__).parent / "__pycache__"),
-        os.path.join(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "matchwood"),
-        os.path.join(tempfile.gettempdir(), f"matchwood-{os.getuid()}"),
-    ]
-    for candidate in candidates:
-        if candidate:
-            directory = Path(candidate).expanduser()
-            try:
-                directory.mkdir(parents=True, exist_ok=True)
-                with tempfile.TemporaryFile(dir=directory):
-                    return directory
-            except OSError:
-                continue
-    return None
-
-
-_directory = cache_directory()
-if _directory is None:
+if cache_directory() is None:
     warnings.warn(
         "no writable directory for compiled kernels: every process compiles them "
         "(set NUMBA_CACHE_DIR to one)",
         CacheWarning,
         stacklevel=2,
     )
-elif not config.CACHE_DIR:
-    config.CACHE_DIR = str(_directory)
 
 
 # A fork waits for the compiler. Otherwise a kernel that another thread is compiling would be half
@@ -77,32 +60,13 @@ os.register_at_fork(
 )
 
 
-class _Cache(FunctionCache):
-    """Numba's cache, which treats an unreadable entry as absent.
-
-    Numba notices by itself that the file of a kernel has changed, but not that another file has
-    changed whose constants the kernel reads or whose functions it calls. The key of an entry
-    therefore contains a digest over all files that the kernel may be made from.
-    """
-
-    def __init__(self, function: Any, options: dict[str, bool]) -> None:
-        super().__init__(function)  # type: ignore[no-untyped-call]
-        self._more = (digest_of(function.__module__), *sorted(options.items()))
-
-    def _index_key(self, sig: Any, codegen: Any) -> Any:
-        return (*super()._index_key(sig, codegen), *self._more)  # type: ignore[no-untyped-call]
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        try:
-            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
-        except (EOFError, ImportError, pickle.UnpicklingError, ValueError, IndexError):
-            self.flush()  # type: ignore[no-untyped-call]
-            return None
-
-
 def compiled(function: Callable[..., Any]) -> Any:
-    """Compile a kernel that releases the GIL, and keep it on disk if possible."""
-    return _kernel(function, {"nogil": True})
+    """Compile a kernel that releases the GIL, and keep it on disk if possible.
+
+    A function whose name begins with an underscore is compiled as a part of the kernels that call
+    it. Called from Python, it stays what it is.
+    """
+    return make_kernel(function, {"nogil": True})
 
 
 def lean(function: Callable[..., Any], nogil: bool = True) -> Any:
@@ -111,15 +75,24 @@ def lean(function: Callable[..., Any], nogil: bool = True) -> Any:
     Reading an array out of a named tuple increments and decrements a count atomically, and across
     branches Numba does not see that the two cancel: a sweep took five times as long.
     """
-    return _kernel(function, {"nogil": nogil, "_nrt": False})
+    return make_kernel(function, {"nogil": nogil, "_nrt": False})
 
 
-def _kernel(function: Callable[..., Any], options: dict[str, bool]) -> Any:
+def make_kernel(function: Callable[..., Any], options: dict[str, bool]) -> Any:
+    """A kernel with these options of Numba, which is kept on disk."""
+    if function.__name__.startswith("_"):  # private to its file: only other kernels call it
+        return _into_callers(function, options)
+    key = (function.__module__, function.__qualname__, tuple(sorted(options.items())))
     if config.DISABLE_JIT:
-        return np.errstate(over="ignore")(function)  # integers overflow silently, as in kernels
-    kernel = _njit(**options)(function)
-    if _directory is not None and hasattr(kernel, "_cache"):
-        kernel._cache = _Cache(function, options)
+        kernel: Any = np.errstate(over="ignore")(function)  # silently, as in kernels
+        if watch is not None:
+            kernel = watch(key, kernel)
+    else:
+        # Nothing asks for the address of a kernel as C code has it, and making it takes time.
+        kernel = _njit(no_cfunc_wrapper=True, **options)(function)
+        if hasattr(kernel, "_cache"):
+            kernel._cache = KernelCache(function, options)
+    kernels[key] = kernel
     return kernel
 
 
@@ -127,9 +100,9 @@ def inlined(function: Callable[..., Any]) -> Any:
     """Compile a function into the kernels that call it, whichever file they are in.
 
     Passing the arrays of an index in a call would cost more than most of these functions do. The
-    function makes no array.
+    function makes no array. Called from Python it stays what it is.
     """
-    return _njit(nogil=True, forceinline=True, _nrt=False)(function)
+    return _into_callers(function, {"nogil": True, "forceinline": True, "_nrt": False})
 
 
 def codec(function: _Function) -> _Function:
@@ -138,8 +111,16 @@ def codec(function: _Function) -> _Function:
     Called from Python it stays what it is, so that builders can apply it to whole NumPy arrays. It
     makes no array inside a kernel, as with `inlined`.
     """
-    register: Any = numba.extending.register_jitable(nogil=True, forceinline=True, _nrt=False)
-    return cast(_Function, register(function))
+    options = {"nogil": True, "forceinline": True, "_nrt": False}
+    return cast(_Function, _into_callers(function, options))
+
+
+def _into_callers(function: Callable[..., Any], options: dict[str, bool]) -> Any:
+    # Without what Python or C would need to call it, which would be compiled with it each time.
+    register: Any = numba.extending.register_jitable(
+        no_cpython_wrapper=True, no_cfunc_wrapper=True, **options
+    )
+    return register(function)
 
 
 if config.DISABLE_JIT:

@@ -17,6 +17,12 @@ _FROM = re.compile(rb"^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n
 _IMPORT = re.compile(rb"^[ \t]*import[ \t]+([^\n]*)", re.MULTILINE)
 _NAME = re.compile(rb"[\w.]+")
 
+# Where compiled kernels are kept and fetched from: no kernel has anything of these modules in it.
+_STORAGE = frozenset(
+    f"matchwood.kernels.{name}"
+    for name in ("kernel_archive", "kernel_cache", "kernel_folder", "readiness", "sources")
+)
+
 
 def digest_of(module: str) -> str:
     """The digest of a module's source, and of every file of its package that it imports.
@@ -38,6 +44,28 @@ def digest_of(module: str) -> str:
 
 
 @cache
+def digest_of_kernels() -> str:
+    """The digest of everything that any kernel of the product may be made from.
+
+    What `matchwood.warm` does is a part of it, since that decides which kernels there are. The
+    laboratory's kernels are not: they are compiled when they are first used.
+    """
+    lines = (f"{name} {digest_of(name)}\n" for name in product_modules())
+    digest = sha256("".join(lines).encode())
+    digest.update(_source("matchwood.warm"))
+    return digest.hexdigest()
+
+
+@cache
+def product_modules() -> tuple[str, ...]:
+    """The modules of the product that have kernels, outside the laboratory."""
+    package = Path(__file__).parents[1]
+    files = (path.relative_to(package.parent) for path in package.rglob("*_kernels.py"))
+    names = (".".join(path.with_suffix("").parts) for path in files)
+    return tuple(sorted(name for name in names if not name.startswith("matchwood.lab.")))
+
+
+@cache
 def _imports(module: str) -> frozenset[str]:
     """The modules of the same package that a module imports anywhere in its text.
 
@@ -52,7 +80,8 @@ def _imports(module: str) -> frozenset[str]:
         names |= {f"{origin.decode()}.{name.decode()}" for name in _NAME.findall(imported)}
     for imported in _IMPORT.findall(source):
         names |= {name.decode() for name in _NAME.findall(imported)}
-    mine = (name for name in names if name.partition(".")[0] == package and name != module)
+    names -= {module, *_STORAGE}
+    mine = (name for name in names if name.partition(".")[0] == package)
     return frozenset(name for name in mine if _file(name) is not None)
 
 

@@ -81,6 +81,11 @@ class ClauseTable:
     def literals(self) -> int:
         return len(self._literals)
 
+    def literals_of(self, clause: int) -> list[Node]:
+        """The literals of a clause."""
+        local = self._local[self.start[clause] : self.start[clause + 1]]
+        return [self._literals[number] for number in local.tolist()]
+
     def literal_numbers(self, calls: Calls) -> Int32Array:
         """The literals of all clauses, as the numbers that `calls` gives them."""
         known = self._numbered

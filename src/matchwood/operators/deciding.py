@@ -17,6 +17,7 @@ import numpy as np
 from matchwood.forking import renew_in_children
 from matchwood.kernels.array_types import Int32Array
 from matchwood.kernels.array_view import ArrayView
+from matchwood.kernels.readiness import kernels_ready
 from matchwood.language.bindings import Answer, truth_of_join
 from matchwood.language.evaluation import Hierarchies, argument_values, truth_of
 from matchwood.language.events import Event
@@ -28,7 +29,7 @@ from matchwood.operators.order import clauses_over, new_state
 from matchwood.operators.order_kernels import TRUE, Clauses, State, begin, conclude, distinct_calls
 from matchwood.operators.registry import CallFailure, Operator, Operators
 from matchwood.operators.report import MAX_RULES, OperatorReport
-from matchwood.operators.residue import calls_of
+from matchwood.operators.residue import calls_in, calls_of
 from matchwood.operators.step_kernels import DONE, JOINS, LAYOUTS, step
 
 # The most open clauses that the events which are decided together may have.
@@ -219,6 +220,8 @@ class Decider:
 
     def decide(self, event: Undecided) -> None:
         """Find out which rules are true: `event.true`."""
+        if not kernels_ready():
+            return self._decide_as_written(event)
         calls = self.calls
         problem = _Problem(event, calls)
         call = problem.next()
@@ -307,6 +310,26 @@ class Decider:
                 )
         return by_source
 
+    def _decide_as_written(self, event: Undecided) -> None:
+        """`decide` without kernels: clause by clause, literal by literal, as they come."""
+        for source, clauses in event.chosen:
+            true: set[int] = set()
+            for clause in clauses.tolist():
+                ordinal = int(source.table.rule[clause])
+                if ordinal not in true and self._clause_holds(event, source, clause):
+                    true.add(ordinal)
+            event.true.append(np.array(sorted(true), np.int32))
+
+    def _clause_holds(self, event: Undecided, source: ClauseSource, clause: int) -> bool:
+        table, seen = source.table, event.seen
+        ask = self.asking(event, source.name(int(table.rule[clause])))
+        if table.is_whole[clause]:
+            return lazily(table.whole[clause], seen, ask, self.schema) is True
+        literals = table.literals_of(clause)
+        return all(holds(literal, ask(calls_in(literal)[0]), seen) for literal in literals) and all(
+            truth_of_join(join, seen, ask) is True for join in table.joins.get(clause, ())
+        )
+
     def asking(self, event: Undecided, rule: Any) -> Callable[[Call], Answer]:
         """A function that answers the calls of a rule for an event, making each only once."""
         return lambda node: self._answer(event, canonical_call(node), lambda: [rule])
@@ -315,6 +338,10 @@ class Decider:
 
     def decide_many(self, events: Sequence[Undecided]) -> None:
         """`decide` each event, in rounds of one call per event, answered by operator."""
+        if not kernels_ready():
+            for event in events:
+                self._decide_as_written(event)
+            return
         together: list[Undecided] = []
         size = 0
         for event in events:

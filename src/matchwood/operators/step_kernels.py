@@ -32,7 +32,7 @@ _clauses = reader(LAYOUTS, 0, writable=False)
 _state = reader(LAYOUTS, 1, writable=True)
 
 
-def _step(places: Any, call: int) -> int:
+def take_step(places: Any, call: int) -> int:
     """Take in the answer of a call, if it is one, and choose the next: its place, DONE or JOINS."""
     clauses, state = _clauses(places), _state(places)
     if call >= 0:
@@ -44,4 +44,4 @@ def _step(places: Any, call: int) -> int:
 
 
 # This takes microseconds. Releasing the GIL for that could mean waiting for another thread after.
-step = lean(_step, nogil=False)
+step = lean(take_step, nogil=False)

@@ -6,6 +6,7 @@ import asyncio
 import functools
 import gc
 import logging
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +17,7 @@ from sqlalchemy import Engine, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from matchwood import operators
+from matchwood.kernels.readiness import kernels_ready
 from matchwood.language.errors import RuleError
 from matchwood.schema import Schema
 from matchwood.service.delivery.acceptance import Acceptance
@@ -54,9 +56,16 @@ COLLECTION_SECONDS = 5.0
 
 
 @functools.cache
-def compile_kernels() -> None:
-    """Compile what matching needs, or load it from the cache: once per process."""
-    warm_up()
+def prepare_kernels() -> None:
+    """Load what matching needs: once per process.
+
+    If it is not compiled yet, that is done in the background, and few rules do not wait for it.
+    """
+    if kernels_ready():
+        warm_up()
+        return
+    log.info("kernels are being compiled; until then, few rules are evaluated one by one")
+    threading.Thread(target=warm_up, name="kernels", daemon=True).start()
 
 
 class Service:
@@ -101,9 +110,9 @@ class Service:
         self.storage = StorageParts(self.settings)
 
     def load(self) -> None:
-        """Load everything from the database, and compile what matching needs."""
+        """Load everything from the database, and what matching needs."""
         started = time.perf_counter()
-        compile_kernels()
+        prepare_kernels()
         self._load_rules()
         self.delivery.load()
         self.acceptance = Acceptance(

@@ -94,6 +94,11 @@ def ship(spark: SparkSession, file: str | os.PathLike[str]) -> str:
     return path.name
 
 
+def is_shipped(spark: SparkSession, name: str) -> bool:
+    """Whether a file with this name was sent to the executors of a session."""
+    return name in _names_of(spark)
+
+
 def _names_of(spark: SparkSession) -> set[str]:
     """The names of the files that a session has.
 

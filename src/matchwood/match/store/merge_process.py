@@ -25,7 +25,7 @@ from matchwood.index.build.atoms import AtomArrays
 from matchwood.index.build.segment import Built, Segment, build
 from matchwood.index.build.statistics import Statistics
 from matchwood.index.file.array_file import pack_strings, read, unpack_strings, write
-from matchwood.kernels.compiled import cache_directory
+from matchwood.kernels.kernel_folder import cache_directory
 
 # Texts that are packed before another thread may run.
 _AT_ONCE = 10_000

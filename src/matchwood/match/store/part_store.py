@@ -21,6 +21,7 @@ from matchwood.forking import is_left_held, renew_in_children
 from matchwood.index.build.segment import Built, build
 from matchwood.index.build.statistics import Statistics
 from matchwood.index.file.array_file import IndexFileError
+from matchwood.kernels.readiness import kernels_ready
 from matchwood.language.evaluation import Hierarchies
 from matchwood.match.parts.part import Context, Part
 from matchwood.match.parts.pending import PendingRule
@@ -46,6 +47,12 @@ PENDING_SECONDS = 0.02
 
 # Evaluations of a pending rule that take about as long as building it.
 WORTH_BUILDING = 256
+
+# Rules up to which none is built while kernels are being compiled.
+FEW_RULES = 500
+
+# Evaluations of rules in a batch up to which it does not wait for kernels: some seconds.
+FEW_EVALUATIONS = 1_000_000
 
 # Parts above which some are merged.
 MAX_PARTS = 4
@@ -184,7 +191,8 @@ class PartStore:
         """Keep pending rules and parts few."""
         pending = self.snapshot.pending
         long = sum(len(rule.details.rule) for rule in pending) > MOST_PENDING_TEXT
-        if len(pending) > self._most_pending or (long and self._most_pending == MOST_PENDING):
+        too_many = len(pending) > self._most_pending
+        if (too_many or (long and self._most_pending == MOST_PENDING)) and kernels_ready():
             try:
                 self.flush()
                 self._most_pending = MOST_PENDING
@@ -203,8 +211,17 @@ class PartStore:
 
     def _is_behind(self, pending: Sequence[PendingRule]) -> bool:
         """Whether pending rules are so many, or cost events so much time, that they are built."""
+        if self.holds_back():
+            return False
         too_long = bool(pending) and self.decider.waited > PENDING_SECONDS
         return too_long or len(pending) > MAX_PENDING
+
+    def holds_back(self, more: int = 0) -> bool:
+        """Whether pending rules, and so many more, are not built, since kernels are not compiled.
+
+        Until they are, few rules are evaluated. More rules are built, which waits for kernels.
+        """
+        return 0 < len(self.snapshot.pending) + more <= FEW_RULES and not kernels_ready()
 
     def flush(self) -> None:
         """Build a part of the pending rules now."""
@@ -290,7 +307,7 @@ class PartStore:
     def hurry(self) -> None:
         """Start building pending rules if events have spent too long on them; never waits."""
         slow = self.decider.waited > PENDING_SECONDS and self.snapshot.pending
-        if slow and self.lock.acquire(blocking=False):
+        if slow and not self.holds_back() and self.lock.acquire(blocking=False):
             try:
                 self._tidy()
             finally:
@@ -300,11 +317,15 @@ class PartStore:
         """A snapshot for matching so many events (None: an unknown number).
 
         If the events are worth a build, the pending rules are built into a part of this snapshot,
-        which is used again until the pending rules change.
+        which is used again until the pending rules change. While kernels are being compiled, only
+        so many events are worth it that evaluating the rules would take longer than waiting.
         """
         snapshot = self.snapshot
         pending = snapshot.pending
         if not pending or (events is not None and events * len(pending) < WORTH_BUILDING):
+            return snapshot
+        few = events is not None and events * len(pending) <= FEW_EVALUATIONS
+        if few and self.holds_back():
             return snapshot
         known = self._for_batches
         if known is not None and known[0] is pending:

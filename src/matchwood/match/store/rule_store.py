@@ -138,6 +138,8 @@ class RuleStore(PartStore):
         self, details: list[RuleDetails], errors: str, progress: Progress | None = None
     ) -> RefusedRules:
         """`update` for rules that are texts and have distinct ids of the right type."""
+        if details and self.holds_back(len(details)):
+            return self._update_pending(details, errors)
         built = build([rule_details.rule for rule_details in details], self.statistics, progress)
         refused = [(details[index].id, error) for index, error in built.refused]
         if refused and errors == "raise":
@@ -157,6 +159,35 @@ class RuleStore(PartStore):
             self.snapshot = self._with(part, snapshot)
             self._tidy()
         return refused
+
+    def _update_pending(self, details: Sequence[RuleDetails], errors: str) -> RefusedRules:
+        """`update_texts` without building anything: all rules are pending afterwards."""
+        refused: RefusedRules = []
+        bad: RefusedRules = []
+        pending: list[PendingRule] = []
+        for rule_details in details:
+            try:
+                tree = parse(rule_details.rule)
+            except RuleError as error:
+                refused.append((rule_details.id, error))
+                continue
+            try:
+                self._check_rule(tree, rule_details.rule)
+            except RuleError as error:
+                bad.append((rule_details.id, error))
+            else:
+                pending.append(PendingRule.of(tree, rule_details))
+        if errors == "raise" and (refused or bad):
+            raise (refused or bad)[0][1]
+        with self.lock:
+            ids = [rule.details.id for rule in pending]
+            check_ids(ids[:1], self._ids_are_strings())
+            replaced = [rule_id for rule_id in ids if rule_id in self.where]
+            snapshot = self._without(replaced, self.snapshot) if replaced else self.snapshot
+            self.where.update(dict.fromkeys(ids, PENDING_RULE))
+            self._publish(snapshot.parts, (*snapshot.pending, *pending))
+            self._tidy()
+        return [*bad, *refused]
 
     def _check_rule(self, tree: Node, text: str | None = None) -> None:
         check_calls(tree, self.operators, self.schema, text)

@@ -22,7 +22,7 @@ async def alive() -> dict[str, str]:
 
 @router.get("/readyz", responses=problems())
 async def ready(request: Request) -> dict[str, str]:
-    """Everything is loaded and compiled, and requests are answered."""
+    """Everything is loaded, and requests are answered."""
     bare_service(request).check_ready()
     return {"status": "ready"}
 

@@ -18,9 +18,11 @@ from numpy.typing import NDArray
 from sqlalchemy import Engine, select
 
 from matchwood.index.file.array_file import IndexFileError
+from matchwood.kernels.readiness import kernels_ready
 from matchwood.language.errors import RuleError
 from matchwood.language.events import EventMapping
 from matchwood.match.parts.rule_columns import RuleDetails
+from matchwood.match.store.part_store import FEW_RULES
 from matchwood.matcher import Matcher
 from matchwood.schema import Schema
 from matchwood.service.rules.subscription_roster import Numbers
@@ -105,8 +107,8 @@ class SubscriptionIndex:
     def save(self) -> Path | None:
         """Write a snapshot, unless the last one is up to date."""
         change = self.change
-        if change == self._saved or not len(self.matcher):
-            return None
+        if change == self._saved or not len(self.matcher) or self.matcher.store.holds_back():
+            return None  # without kernels there is no index to write; the database has all rules
         path = self._folder / f"{self._prefix}{change}.mw"
         self.matcher.save(path)
         self._saved = change
@@ -117,7 +119,8 @@ class SubscriptionIndex:
     def load(self, engine: Engine, numbers: NDArray[np.int64], change: int) -> None:
         """Load the latest readable snapshot, then apply what has changed in the database since."""
         started = time.perf_counter()
-        for saved, path in self.snapshots():
+        few = len(numbers) <= FEW_RULES and not kernels_ready()
+        for saved, path in [] if few else self.snapshots():  # to read one takes kernels
             if saved > change:
                 continue
             try:

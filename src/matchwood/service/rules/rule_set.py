@@ -11,11 +11,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Engine, Row, delete, select
+from sqlalchemy import Connection, Engine, Row, delete, func, select
 
 from matchwood.index.file.array_file import IndexFileError
+from matchwood.kernels.readiness import kernels_ready
 from matchwood.language.errors import EventError, RuleError
 from matchwood.match.parts.rule_columns import RuleDetails
+from matchwood.match.store.part_store import FEW_RULES
 from matchwood.match.store.rule_input import text_of
 from matchwood.matcher import Bindings, Matcher
 from matchwood.schema import Schema
@@ -83,7 +85,7 @@ class RuleSet:
         """Load the snapshot of the current version, or build the matcher from the database."""
         self.version = self._writer.counters["rules"]
         path = self._snapshot(self.version)
-        if path.exists():
+        if path.exists() and (kernels_ready() or self._stored() > FEW_RULES):
             try:
                 self.matcher = Matcher.load(path, **self._made_with)
                 self._saved = self.version
@@ -99,11 +101,16 @@ class RuleSet:
             extra = {"rule": rule_id, "error": str(reason)}
             log.error("a rule is not matched: it can no longer be read", extra=extra)
 
+    def _stored(self) -> int:
+        """The number of rules in the database."""
+        with self._engine.connect() as connection:
+            return connection.scalar(select(func.count()).select_from(rules)) or 0
+
     def save(self) -> None:
         """Write a snapshot, unless there is one of the current version."""
         version = self.version
-        if version == self._saved or not len(self.matcher):
-            return
+        if version == self._saved or not len(self.matcher) or self.matcher.store.holds_back():
+            return  # without kernels there is no index to write; the database has all rules
         self.matcher.save(self._snapshot(version))
         self._saved = version
         for old in self._folder.glob(f"{self._prefix}*.mw"):

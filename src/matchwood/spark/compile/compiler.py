@@ -37,6 +37,7 @@ from matchwood.spark.compile.pieces import PieceCollector, SegmentFile
 from matchwood.spark.compile.rules_version import BUCKETS, version_of
 from matchwood.spark.compile.shard_build import BuildOptions, compiling
 from matchwood.spark.events.event_attributes import column
+from matchwood.spark.kernel_shipping import ship_kernels
 from matchwood.spark.session import session_of, ship
 
 # Rules per shard. One index of a million rules is swept in half the time of four indexes of
@@ -82,7 +83,8 @@ def compile_rules(
     if shards is None:
         shards = -(-chosen.count() // RULES_PER_SHARD)
     folder = new_folder()
-    options = BuildOptions(schema, _shipped(spark, statistics, folder), enforce, operators)
+    shipped = _shipped(spark, statistics, folder)
+    options = BuildOptions(schema, shipped, enforce, operators, ship_kernels(spark))
     bucket = F.crc32(F.col("id").cast("string").cast("binary")) % BUCKETS
     built = chosen.repartition(max(1, shards), bucket).mapInArrow(compiling(options), pieces.SCHEMA)
     if path is not None:

@@ -15,6 +15,7 @@ from matchwood.language.tree import Node, attributes_in, walk
 from matchwood.schema import Schema
 from matchwood.spark.compile import pieces
 from matchwood.spark.compile.rules_version import bucket_hashes
+from matchwood.spark.kernel_shipping import use_shipped
 
 # Rejected rules in one batch of rows.
 REJECTS = 10_000
@@ -27,6 +28,7 @@ class BuildOptions(NamedTuple):
     statistics: str | None  # the name of a shipped file
     enforce: bool = False
     operators: str | None = None  # the import path of a module
+    kernels: str | None = None  # the name of a shipped file
 
 
 class Rejected(NamedTuple):
@@ -57,6 +59,7 @@ def build_shard(batches: Iterator[Any], options: BuildOptions, shard: int) -> It
 
     from matchwood.matcher import Matcher
 
+    use_shipped(options.kernels)
     collected = list(batches)
     matcher = Matcher(
         schema=options.schema,

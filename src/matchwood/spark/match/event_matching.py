@@ -12,6 +12,7 @@ from matchwood.schema import Schema
 from matchwood.spark.compile.compiled_rules import CompiledRules
 from matchwood.spark.compile.operator_modules import check_operators
 from matchwood.spark.events.event_attributes import Reading, column, prepare
+from matchwood.spark.kernel_shipping import ship_kernels
 from matchwood.spark.match.plan import ARRAY, REPLICATED, ROWS, SHARDED, Plan
 from matchwood.spark.match.tasks import matching, rejecting
 from matchwood.spark.session import session_of
@@ -67,6 +68,7 @@ def match_events(
         limit,
         compiled.schema,
         compiled.operators,
+        ship_kernels(session_of(events)),
     )
     return _matched(events, frame, plan, compiled.version, keep, rejects)
 

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from matchwood.spark.kernel_shipping import use_shipped
 from matchwood.spark.match.plan import Plan, Slice, SlicePairs
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def open_segments(names: Iterable[str], plan: Plan) -> Opened:
     from matchwood.operators.deciding import Decider
     from matchwood.operators.geo import available
 
+    use_shipped(plan.kernels)
     decider = Decider(available(plan.operators), plan.schema)
     snapshot = Snapshot.load([SparkFiles.get(name) for name in names], decider, verify=False)
     ids = snapshot.ids().values.cast(pa.string() if plan.id_type == "string" else pa.int64())

@@ -37,3 +37,4 @@ class Plan(NamedTuple):
     limit: int | None
     schema: Schema | None
     operators: str | None = None  # the import path of a module
+    kernels: str | None = None  # the name of a shipped file

@@ -21,6 +21,7 @@ from pyspark.sql.types import (
 from matchwood.spark.compile.compiled_rules import CompiledRules
 from matchwood.spark.compile.operator_modules import check_operators
 from matchwood.spark.events.event_attributes import COLUMNS, Reading, provides
+from matchwood.spark.kernel_shipping import ship_kernels
 from matchwood.spark.match.plan import ARRAY, REPLICATED, Plan
 from matchwood.spark.session import version_of
 
@@ -58,6 +59,7 @@ def register(
         limit,
         compiled.schema,
         compiled.operators,
+        ship_kernels(spark),
     )
     spark.udf.register(name, _function(plan, version_of(spark)))
     table = f"{name}_matches"

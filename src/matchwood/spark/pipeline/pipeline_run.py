@@ -26,6 +26,7 @@ from matchwood.spark.compile.compiled_rules import CompiledRules, StoredRulesErr
 from matchwood.spark.compile.compiler import compile_rules
 from matchwood.spark.compile.operator_modules import MissingOperators, check_operators
 from matchwood.spark.events.event_attributes import column
+from matchwood.spark.kernel_shipping import count_kernels, ship_kernels
 from matchwood.spark.match.event_matching import match_events
 from matchwood.spark.pipeline.pipeline_file import Pipeline, PipelineError
 from matchwood.spark.pipeline.preflight import (
@@ -108,6 +109,10 @@ class _PipelineRun:
         summary = Summary(job.name, job.mode, started)
         with self.stage("open"):
             inputs = self.open()
+        with self.stage("kernels"):
+            kernels = count_kernels(self.spark, ship_kernels(self.spark))
+            self.outcome = f"{kernels.loaded:,} loaded, {kernels.compiled:,} compiled"
+        summary = replace(summary, kernels=kernels)
         work = self.stream if job.mode == "stream" else self.batch
         summary = work(inputs, summary)
         with self.stage("report"):

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from matchwood.spark.kernel_shipping import KernelCounts
+
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
@@ -62,6 +64,7 @@ class Summary:
     rules_rejected: int = 0
     warnings: tuple[str, ...] = ()
     counts: Counts = Counts()
+    kernels: KernelCounts = field(default_factory=KernelCounts)
     stages: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -96,6 +99,8 @@ class Summary:
             f"{counts.events_matched:,} with matches",
             f"matches  {counts.matches:,} of {counts.rules_matched:,} rules, "
             f"{counts.matches / max(1, counts.events):,.1f} per event",
+            f"kernels  {self.kernels.loaded:,} loaded, {self.kernels.compiled:,} compiled, "
+            f"on {self.kernels.machines:,} machines",
             f"time     {self.seconds:,.1f} s, {self.events_per_second:,.0f} events per second",
         ]
         if counts.top_rules:

@@ -1,0 +1,61 @@
+"""A process that compiles kernels, one after the other, until its input ends.
+
+It reads pickled calls of kernels, and answers each with the pickled fields of a
+`CompiledKernel`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pickle
+import sys
+import time
+from typing import Any, NamedTuple
+
+from matchwood.kernels.readiness import kernels_used
+
+
+class CompiledKernel(NamedTuple):
+    """A kernel that is on disk now."""
+
+    name: str
+    entry: str
+    compiled: bool  # else it was there already
+    seconds: float  # of processor time
+
+
+def compile_call(key: Any, types: Any) -> CompiledKernel:
+    """Compile a kernel for some types, and put it on disk."""
+    from matchwood.kernels.compiled import kernels, make_kernel
+
+    importlib.import_module(key[0])
+    kernel = kernels[key]
+    started = time.process_time()
+    before = len(kernels_used.compiled)
+    if kernel.overloads:  # perhaps as a part of another kernel, without machine code
+        kernel = make_kernel(kernel.py_func, dict(key[2]))
+    kernel.compile(types)
+    seconds = time.process_time() - started
+    entry = kernel._cache.entry(types)
+    return CompiledKernel(kernel._cache.name, entry, len(kernels_used.compiled) > before, seconds)
+
+
+def main() -> None:
+    """Answer until standard input ends."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever is printed goes elsewhere
+    from matchwood.compiling.kernel_parts import leave_out_parts
+
+    leave_out_parts()
+    while True:
+        try:
+            key, types = pickle.load(sys.stdin.buffer)
+        except EOFError:
+            return
+        pickle.dump(tuple(compile_call(key, types)), answers)
+        answers.flush()
+
+
+if __name__ == "__main__":
+    main()
