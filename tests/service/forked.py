@@ -13,13 +13,13 @@ import tempfile
 from pathlib import Path
 
 from matchwood.service.http.server import serve
-from matchwood.service.service import compile_kernels
+from matchwood.service.service import prepare_kernels
 from matchwood.service.settings import Settings
 from matchwood.service.storage.storage_parts import StorageParts
 
 
 def main() -> None:
-    compile_kernels()
+    prepare_kernels()
     with tempfile.TemporaryDirectory() as folder:  # imports what opening a database needs
         asyncio.run(StorageParts(Settings(data=Path(folder))).close())
     gc.freeze()  # else each server would copy all pages when it first collects garbage

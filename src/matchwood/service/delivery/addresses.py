@@ -17,6 +17,43 @@ import httpcore
 
 # IPv6 addresses of this prefix contain an IPv4 address (RFC 6052).
 NAT64 = ipaddress.ip_network("64:ff9b::/96")
+# All blocks of IANA's registry of special-purpose IPv4 addresses (RFC 6890), multicast, and what
+# is reserved. Some of them are routed, for services of the network itself: no webhook is there.
+SPECIAL_IPV4 = tuple(
+    map(
+        ipaddress.IPv4Network,
+        [
+            "0.0.0.0/8",
+            "10.0.0.0/8",
+            "100.64.0.0/10",
+            "127.0.0.0/8",
+            "169.254.0.0/16",
+            "172.16.0.0/12",
+            "192.0.0.0/24",
+            "192.0.2.0/24",
+            "192.31.196.0/24",
+            "192.52.193.0/24",
+            "192.88.99.0/24",
+            "192.168.0.0/16",
+            "192.175.48.0/24",
+            "198.18.0.0/15",
+            "198.51.100.0/24",
+            "203.0.113.0/24",
+            "224.0.0.0/4",
+            "240.0.0.0/4",
+        ],
+    )
+)
+# The only block that IANA assigns global unicast IPv6 addresses from.
+GLOBAL_IPV6 = ipaddress.IPv6Network("2000::/3")
+# The blocks of it in IANA's registry of special-purpose IPv6 addresses: protocol assignments
+# (Teredo, benchmarks, ORCHID and others), documentation, 6to4, and AS112.
+SPECIAL_IPV6 = tuple(
+    map(
+        ipaddress.IPv6Network,
+        ["2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20"],
+    )
+)
 # The most addresses of one host that a call tries.
 ADDRESSES_TRIED = 4
 
@@ -33,14 +70,13 @@ def is_public(address: str) -> bool:
     """
     ip = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(ip, ipaddress.IPv6Address):
-        embedded = [ip.ipv4_mapped, ip.sixtofour, *(ip.teredo or ())]
+        embedded = ip.ipv4_mapped
         if ip in NAT64:
-            embedded.append(ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF))
-        if not all(is_public(str(part)) for part in embedded if part is not None):
-            return False
-        if ip.ipv4_mapped is not None:
-            return True
-    return ip.is_global and not ip.is_multicast
+            embedded = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
+        if embedded is None:
+            return ip in GLOBAL_IPV6 and not any(ip in block for block in SPECIAL_IPV6)
+        ip = embedded
+    return not any(ip in block for block in SPECIAL_IPV4)
 
 
 def url_problem(url: str, private: bool) -> str | None:

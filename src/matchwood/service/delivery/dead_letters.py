@@ -10,7 +10,12 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, Row, and_, delete, func, select
 
-from matchwood.service.delivery.due_events import DueEvent
+from matchwood.service.delivery.due_events import (
+    ENVELOPE_BYTES,
+    PIECE_BYTES,
+    ROWS_AT_ONCE,
+    DueEvent,
+)
 from matchwood.service.metrics import Metrics
 from matchwood.service.rules.subscription_store import name_of
 from matchwood.service.storage.database import dead_letters
@@ -34,13 +39,31 @@ class DeadLetters:
         if self.to_replay(1):
             self.requested.set()
 
-    def page(self, subscription: int | None, after: int, limit: int) -> list[Row[Any]]:
-        """The letters of a subscription, or of all, in the order of their numbers."""
+    def page(
+        self, subscription: int | None, after: int, limit: int, most_bytes: int = PIECE_BYTES
+    ) -> list[Row[Any]]:
+        """The letters of a subscription, or of all, in the order of their numbers.
+
+        They are at most `limit` letters of at most `most_bytes` in total, but at least one.
+        """
         query = select(dead_letters).where(dead_letters.c.number > after)
         if subscription is not None:
             query = query.where(dead_letters.c.subscription == subscription)
+        letters: list[Row[Any]] = []
+        size = 0
+        with self._engine.connect().execution_options(yield_per=ROWS_AT_ONCE) as connection:
+            for row in connection.execute(query.order_by(dead_letters.c.number).limit(limit)):
+                size += len(row.body) + ENVELOPE_BYTES
+                if letters and size > most_bytes:
+                    break
+                letters.append(row)
+        return letters
+
+    def count(self, subscription: int) -> int:
+        """How many letters a subscription has."""
+        own = dead_letters.c.subscription == subscription
         with self._engine.connect() as connection:
-            return list(connection.execute(query.order_by(dead_letters.c.number).limit(limit)))
+            return connection.scalar(select(func.count()).where(own)) or 0
 
     async def add(self, subscription: int, event: DueEvent, attempts: int, error: str) -> None:
         """Store an event that was not accepted; the oldest letter makes room for it."""
