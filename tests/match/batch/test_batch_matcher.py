@@ -6,7 +6,6 @@ from matcher.expected import EACH, STRATEGIES, SWEEP, force, pairs
 from matchwood import Matcher
 from matchwood.match.batch.batch_matcher import BATCH_STRATEGIES
 from matchwood.match.batch.batch_strategy import LearntCost
-from matchwood.match.batch.strategies import sweep_strategy
 
 RULES = {n: f"a > {n} and b != {n % 3} or name like '%{n}%'" for n in range(20)}
 LAZY = RULES | {20: "a < b"}
@@ -39,7 +38,8 @@ def test_a_forced_strategy_is_the_one_used(matcher, monkeypatch):
 
 def test_a_strategy_that_a_segment_does_not_allow_is_not_forced(any_matcher, monkeypatch):
     assert force(any_matcher, SWEEP)
-    monkeypatch.setattr(sweep_strategy, "SCRATCH_BUDGET", 0)
+    (part,) = any_matcher.store.snapshot.parts
+    monkeypatch.setattr(part.batch.strategies[SWEEP], "is_possible", lambda: False)
     assert not force(any_matcher, SWEEP)
     assert any_matcher.match_batch(EVENTS).num_rows
 
