@@ -49,6 +49,8 @@ class OperatorRules:
         self.matcher = SegmentMatcher(built.segment, {}, schema)
         self.batch = BatchMatcher(self.matcher)
         self.number = next(_numbers)  # columns are encoded once for each number
+        self.is_one = np.zeros(segment.rules, np.bool_)  # by ordinal of the segment
+        self.is_one[segment.costly] = True
 
     def open_clauses(self, seen: Event, true_rules: Int32Array, keep: Keep) -> Int32Array:
         """The clauses that an event leaves open, without those of rules that are true already."""
@@ -68,9 +70,8 @@ class OperatorRules:
             numbers, first = np.unique(events[order], return_index=True)
             for event, rows in zip(numbers.tolist(), np.split(order, first[1:]), strict=False):
                 true_conditions.setdefault(event, []).append(conditions[rows])
-        for event in range(codes.events):
-            if not len(self.table.always) and event not in true_conditions:
-                continue
+        every = len(self.table.always) > 0
+        for event in range(codes.events) if every else sorted(true_conditions):
             none = np.empty(0, np.int32)
             conditions = np.concatenate([none, *true_conditions.get(event, ())])
             clauses = self._open(

@@ -62,7 +62,7 @@ def _note_operator_rules(
     numbers: Int32Array, ordinals: Int32Array, part: Part, true: dict[int, list[Int32Array]]
 ) -> None:
     """Note by event which rules with calls are true without a call."""
-    chosen = np.isin(ordinals, part.segment.costly)
+    chosen = part.operator_rules.is_one[ordinals]
     for event, ordinal in zip(numbers[chosen].tolist(), ordinals[chosen], strict=True):
         true.setdefault(event, []).append(np.array([ordinal], np.int32))
 
