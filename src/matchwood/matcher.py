@@ -189,12 +189,12 @@ class Matcher(MutableMapping[Id, Node]):
         *,
         tags: Iterable[str] | None = None,
         limit: int | None = None,
-        threads: int = 1,
+        threads: int | None = 1,
     ) -> Any:
         """All matches of many events: a `pyarrow.Table` of `event` (row or key) and `rule_id`.
 
         Events are an Arrow table or batch, pandas, polars, anything that exports an Arrow stream,
-        or an iterable of mappings.
+        or an iterable of mappings. `threads` is how many threads match; None: one per core.
 
         >>> m = Matcher({"adults": "age >= 18", "teens": "age between 13 and 19"})
         >>> found = m.match_batch([{"age": 15}, {"age": 40}, {"age": 5}])
@@ -213,9 +213,11 @@ class Matcher(MutableMapping[Id, Node]):
         *,
         tags: Iterable[str] | None = None,
         limit: int | None = None,
-        threads: int = 1,
+        threads: int | None = 1,
     ) -> Iterator[Any]:
         """`match_batch` in slices, each a `pyarrow.RecordBatch`, made as they are asked for.
+
+        With several threads, slices come in the order in which they are done.
 
         >>> m = Matcher({"adults": "age >= 18"})
         >>> [batch.num_rows for batch in m.match_batches([{"age": 15}, {"age": 40}])]

@@ -75,6 +75,8 @@ def one_array(column: Any) -> Any:
     """A column as one array; an empty array if it has no chunks."""
     if not isinstance(column, pa.ChunkedArray):
         return column
+    if column.num_chunks == 1:
+        return column.chunk(0)  # which `combine_chunks` would copy
     array = column.combine_chunks()
     if isinstance(array, pa.ChunkedArray):  # without chunks, or too large for one array
         array = pa.concat_arrays(array.chunks) if array.chunks else pa.array([], array.type)

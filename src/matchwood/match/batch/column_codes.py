@@ -27,6 +27,7 @@ from matchwood.language.errors import EventError
 from matchwood.language.values import Family, Time, Value, exact, in_range, read
 from matchwood.language.values import is_text as sound
 from matchwood.match.batch.address_codes import NOT_READ, address_codes
+from matchwood.match.batch.number_kernels import code_numbers
 from matchwood.match.event.encode import Coder
 
 # Nanoseconds per unit of an Arrow timestamp.
@@ -37,6 +38,9 @@ _DAY = 86_400 * 1_000_000_000
 
 # Integers below this, and above its negative, are exact as doubles.
 _EXACT_FLOAT = 2**53
+
+# The table of an attribute whose rules compare no numbers: see `double_table`.
+_NO_NUMBERS = np.empty(0, np.float64), np.empty(0, np.int64), np.array([OTHER], np.int64)
 
 
 class EncodedColumn(NamedTuple):
@@ -157,32 +161,29 @@ def _constant(column: Any, coder: Coder, code: int) -> EncodedColumn:
 
 def _code_numbers(column: Any, coder: Coder) -> EncodedColumn:
     """The codes of numbers: those that doubles hold exactly together, the others one by one."""
-    valid = np.asarray(column.is_valid())
-    integral = pa.types.is_integer(column.type)
-    raw = (column.fill_null(0) if column.null_count else column).to_numpy(zero_copy_only=False)
+    validity, raw = _number_buffers(column)
+    codes = np.empty(len(column), np.int32)
+    table = double_table(coder) if Family.NUMBER in coder.exact else _NO_NUMBERS
     number = raw.astype(np.float64)
-    if not integral:
-        valid = valid & ~np.isnan(number)
-    if Family.NUMBER in coder.exact:
-        codes = _code_doubles(number, coder)
-        if integral:
-            large = np.flatnonzero((number >= _EXACT_FLOAT) | (number <= -_EXACT_FLOAT))
-            for row in large.tolist():
+    large = code_numbers(number, validity, column.offset, *table, _EXACT_FLOAT, codes)
+    if large and pa.types.is_integer(column.type) and table is not _NO_NUMBERS:
+        for row in np.flatnonzero(np.abs(number) >= _EXACT_FLOAT).tolist():
+            if codes[row] != MISSING:
                 codes[row] = coder.code(Family.NUMBER, int(raw[row]))
-    else:
-        codes = np.full(len(column), OTHER, np.int32)
-    codes[~valid] = MISSING
     return EncodedColumn(codes, np.zeros(len(column), np.int32) if coder.time_slot >= 0 else None)
 
 
-def _code_doubles(number: NDArray[np.float64], coder: Coder) -> Int32Array:
-    doubles, equal, gap = double_table(coder)
-    position = np.searchsorted(doubles, number)
-    inside = np.minimum(position, max(len(doubles) - 1, 0))
-    codes = gap[position]
-    if len(doubles):
-        codes = np.where(doubles[inside] == number, equal[inside], codes)
-    return codes.astype(np.int32)
+def _number_buffers(column: Any) -> tuple[NDArray[np.uint8], NDArray[Any]]:
+    """The bits that say which numbers of a column are valid, and the numbers, valid or not."""
+    validity, values = column.buffers()
+    bits = np.empty(0, np.uint8)
+    if validity is not None and column.null_count:
+        bits = np.frombuffer(validity, np.uint8)
+    bits.flags.writeable = False  # as not all of Arrow's buffers are, and kernels are compiled once
+    kind = column.type.to_pandas_dtype()
+    if values is None or not len(column):
+        return bits, np.empty(0, kind)
+    return bits, np.frombuffer(values, kind, len(column), column.offset * np.dtype(kind).itemsize)
 
 
 def double_table(

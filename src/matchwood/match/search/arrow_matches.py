@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +13,7 @@ from matchwood.match.batch.batch_strategy import Pairs
 from matchwood.match.parts.part import Part
 from matchwood.match.parts.pending import PendingRule
 from matchwood.match.search.batch_search import match_slice
+from matchwood.match.search.batch_threads import available_cores, in_threads
 from matchwood.match.search.event_slices import EventSlice, slices_of
 from matchwood.operators.deciding import Decider
 
@@ -66,10 +65,12 @@ class BatchSearch(NamedTuple):
     tags: frozenset[str] | None  # only rules with one of these
     limit: int | None  # of each event only so many matches, of the highest priority
 
-    def table(self, events: Any, key: str | None, threads: int) -> Any:
+    def table(self, events: Any, key: str | None, threads: int | None) -> Any:
         """All matches, as one Arrow table."""
         ids = ids_of(self.parts, self.pending)
-        batches = list(self._batches(ids, events, key, threads))
+        numbered = list(self._batches(ids, events, key, threads))
+        numbered.sort(key=lambda pair: pair[0])  # as threads are not equally fast
+        batches = [batch for _, batch in numbered]
         if not batches:
             return pa.Table.from_batches([], _schema(pa.int64(), ids))
         batches = [batch for batch in batches if batch.num_rows] or batches[:1]
@@ -81,10 +82,10 @@ class BatchSearch(NamedTuple):
         except pa.ArrowException as error:
             raise TypeError(f"the values of {key!r} are of several types: {error}") from error
 
-    def batches(self, events: Any, key: str | None, threads: int) -> Iterator[Any]:
+    def batches(self, events: Any, key: str | None, threads: int | None) -> Iterator[Any]:
         """All matches, as Arrow record batches that are made as they are asked for."""
         batches = self._batches(ids_of(self.parts, self.pending), events, key, threads)
-        return (batch for batch in batches if batch.num_rows)
+        return (batch for _, batch in batches if batch.num_rows)
 
     def pairs(self, events: Any) -> Iterator[tuple[int, Iterator[Pairs]]]:
         """Slice by slice: its number of events, and (event, index into `ids_of`) of its matches.
@@ -99,26 +100,21 @@ class BatchSearch(NamedTuple):
                 pairs = iter([best(list(pairs), priority, self.limit)])
             yield piece.events, pairs
 
-    def _batches(self, ids: RuleIds, events: Any, key: str | None, threads: int) -> Iterator[Any]:
+    def _batches(
+        self, ids: RuleIds, events: Any, key: str | None, threads: int | None
+    ) -> Iterator[tuple[int, Any]]:
+        """(number of the slice, record batch), slice by slice unless there are several threads."""
         if self.limit is not None and self.limit < 0:
             raise ValueError(f"limit must be 0 or more, found {self.limit}")
+        if threads is None:
+            threads = available_cores()
         slices = slices_of(events, key)
-        if threads <= 1:
-            for piece in slices:
-                yield from self._slice_batches(ids, piece)
+        if threads > 1:
+            yield from in_threads(slices, lambda piece: self._slice_batches(ids, piece), threads)
             return
-        with ThreadPoolExecutor(threads) as pool:
-            waiting = [
-                pool.submit(list, self._slice_batches(ids, piece))
-                for piece in islice(slices, 2 * threads)
-            ]
-            while waiting:
-                done = waiting.pop(0)
-                yield from done.result()
-                waiting.extend(
-                    pool.submit(list, self._slice_batches(ids, piece))
-                    for piece in islice(slices, 1)
-                )
+        for number, piece in enumerate(slices):
+            for batch in self._slice_batches(ids, piece):
+                yield number, batch
 
     def _slice_batches(self, ids: RuleIds, piece: EventSlice) -> Iterator[Any]:
         pairs = self._pairs(ids, piece)
@@ -130,7 +126,8 @@ class BatchSearch(NamedTuple):
         for numbers, rules in pairs:
             if len(numbers):
                 event = piece.keys.take(pa.array(numbers))
-                rule_id = pa.DictionaryArray.from_arrays(pa.array(rules), ids.values)
+                # kernels write no other numbers than those of rules, so none is checked
+                rule_id = pa.DictionaryArray.from_arrays(pa.array(rules), ids.values, safe=False)
                 yield pa.record_batch([event, rule_id], schema=schema)
                 empty = False
         if empty:  # so that the type of the keys is known even if nothing matches

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, NamedTuple
@@ -83,7 +84,7 @@ def _table_slices(events: Any, key: str | None) -> Iterator[EventSlice]:
             raise KeyError(f"the events have no column {key!r} to use as their key")
         attributes = attributes_of_events(table)
         rows = table.rows() if attributes is None else []
-        coded: dict[int, ColumnCodes | None] = {}
+        coded = _EncodedParts()
         for low in range(0, max(1, table.num_rows), EVENTS):
             high = min(low + EVENTS, table.num_rows)
             keys: Any = pa.array(np.arange(done + low, done + high))
@@ -99,21 +100,34 @@ def _table_slices(events: Any, key: str | None) -> Iterator[EventSlice]:
 def _column_slice(
     table: Table,
     attributes: dict[str, Any],
-    coded: dict[int, ColumnCodes | None],
+    coded: _EncodedParts,
     low: int,
     high: int,
     keys: Any,
     done: int,
 ) -> EventSlice:
     def part_codes(part: Encodable) -> Any:
-        if part.number not in coded:
-            coded[part.number] = _columns(attributes, part, done)
-        columns = coded[part.number]
+        columns = coded.columns(attributes, part, done)
         if columns is None:
             return codes_of_rows(table.slice(low, high - low).rows(), part.matcher)[0]
         return columns.codes(low, high)
 
     return EventSlice(part_codes, TableRows(table, low, high).event, keys, high - low)
+
+
+class _EncodedParts:
+    """The columns of a table, encoded once for each part, however many threads match its slices."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._columns: dict[int, ColumnCodes | None] = {}
+
+    def columns(self, attributes: dict[str, Any], part: Encodable, done: int) -> ColumnCodes | None:
+        """The columns encoded for a part; other threads wait until they are."""
+        with self._lock:
+            if part.number not in self._columns:
+                self._columns[part.number] = _columns(attributes, part, done)
+            return self._columns[part.number]
 
 
 def _columns(attributes: dict[str, Any], part: Encodable, done: int) -> ColumnCodes | None:
