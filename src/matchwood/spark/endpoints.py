@@ -63,6 +63,8 @@ class Sink:
     mode: Literal["append", "overwrite", "error", "ignore"] = "error"
     partition_by: Texts = ()
     options: Mapping[str, str] = field(default_factory=dict)
+    key: str | None = None  # of Kafka: the column with the key of each message
+    headers: Texts = ()  # of Kafka: the columns that are headers of each message
 
 
 @dataclass(frozen=True, kw_only=True)

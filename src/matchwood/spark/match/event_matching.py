@@ -12,6 +12,7 @@ from matchwood.schema import Schema
 from matchwood.spark.compile.compiled_rules import CompiledRules
 from matchwood.spark.compile.operator_modules import check_operators
 from matchwood.spark.events.event_attributes import Reading, column, prepare
+from matchwood.spark.executors import check_executors
 from matchwood.spark.match.plan import ARRAY, REPLICATED, ROWS, SHARDED, Plan
 from matchwood.spark.match.tasks import matching, rejecting
 from matchwood.spark.session import session_of
@@ -79,6 +80,7 @@ def _prepared(
     enforce: bool,
 ) -> tuple[DataFrame, Reading]:
     """The columns of events that the rules need, and how a worker reads them."""
+    check_executors(session_of(events))
     check_operators(session_of(events), compiled.operators)
     # An operator gets the whole event and may use attributes that no rule mentions.
     mentioned = compiled.attributes if compiled.operators is None else None

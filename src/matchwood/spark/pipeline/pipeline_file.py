@@ -315,3 +315,6 @@ def _check_sink(pipeline: Pipeline, name: str, sink: Sink) -> None:
         raise pipeline.error(f"[{name}] needs 'path', 'table' or 'format'", name)
     if sink.path is not None and format_of(sink) is None:
         raise pipeline.error(f"[{name}] needs 'format': its path has no ending", name, "path")
+    for key in ("key", "headers"):
+        if getattr(sink, key) and sink.format != "kafka":
+            raise pipeline.error(f"{key!r} is for format = 'kafka'", name, key)

@@ -35,16 +35,16 @@ td.number { text-align: right; font-variant-numeric: tabular-nums; }
 def page(summary: Summary) -> str:
     """The whole page as HTML."""
     counts = summary.counts
-    figures = [
+    rejected = counts.events_rejected
+    figures: list[tuple[str, float, str]] = [
         ("rules", summary.rules, f"{summary.rules_rejected:,} rejected"),
-        ("events", counts.events, f"{counts.events_rejected:,} rejected"),
-        ("matches", counts.matches, f"{counts.matches / max(1, counts.events):,.1f} per event"),
-        (
-            "seconds",
-            round(summary.seconds, 1),
-            f"{summary.events_per_second:,.0f} events per second",
-        ),
+        ("events", counts.events, "" if rejected is None else f"{rejected:,} rejected"),
     ]
+    if counts.matches is not None:
+        per_event = f"{counts.matches / max(1, counts.events):,.1f} per event"
+        figures.append(("matches", counts.matches, per_event))
+    rate = f"{summary.events_per_second:,.0f} events per second"
+    figures.append(("seconds", round(summary.seconds, 1), rate))
     plots = [
         _section("Matches per event", _counted(counts.matches_per_event, "events")),
         _section("Matches per rule", _counted(counts.matches_per_rule, "rules")),

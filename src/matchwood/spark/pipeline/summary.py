@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 # Rules in the list of those with most matches.
 TOP = 10
+# Warnings that are printed; the summary in JSON has all of them.
+PRINTED_WARNINGS = 10
 # Bits of the largest number of matches that is counted.
 LONGEST = 48
 
@@ -31,14 +33,18 @@ class Bar:
 
 @dataclass(frozen=True)
 class Counts:
-    """What was counted of events and their matches."""
+    """What was counted of events and their matches; None for what is not known.
+
+    Matches that a stream writes to a sink that cannot be read back, such as Kafka, are counted as
+    they are written, but not by rule or by event.
+    """
 
     events: int = 0
-    events_rejected: int = 0
-    events_matched: int = 0
-    matches: int = 0
+    events_rejected: int | None = None
+    events_matched: int | None = None
+    matches: int | None = None
     matches_per_event: tuple[Bar, ...] = ()
-    rules_matched: int = 0
+    rules_matched: int | None = None
     matches_per_rule: tuple[Bar, ...] = ()
     top_rules: tuple[tuple[Any, int], ...] = ()
 
@@ -63,6 +69,7 @@ class Summary:
     warnings: tuple[str, ...] = ()
     counts: Counts = Counts()
     stages: Mapping[str, float] = field(default_factory=dict)
+    interrupted: bool = False
 
     @property
     def seconds(self) -> float:
@@ -75,10 +82,10 @@ class Summary:
         return self.counts.events / spent if spent else 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """The dict form for JSON; its keys are the names of the fields."""
+        """The dict form for JSON; its keys are the names of the fields that are known."""
         form = asdict(self)
         form["stages"] = {stage: round(seconds, 3) for stage, seconds in self.stages.items()}
-        form |= form.pop("counts")
+        form |= {name: value for name, value in form.pop("counts").items() if value is not None}
         form["top_rules"] = [{"rule_id": i, "matches": n} for i, n in self.counts.top_rules]
         form["seconds"] = round(self.seconds, 3)
         form["events_per_second"] = round(self.events_per_second, 1)
@@ -90,17 +97,26 @@ class Summary:
     def sentences(self) -> list[str]:
         """The summary as lines of text."""
         counts = self.counts
-        lines = [
-            f"rules    {self.rules:,} compiled, {self.rules_rejected:,} rejected",
-            f"events   {counts.events:,} read, {counts.events_rejected:,} rejected, "
-            f"{counts.events_matched:,} with matches",
-            f"matches  {counts.matches:,} of {counts.rules_matched:,} rules, "
-            f"{counts.matches / max(1, counts.events):,.1f} per event",
-            f"time     {self.seconds:,.1f} s, {self.events_per_second:,.0f} events per second",
-        ]
+        lines = [f"rules    {self.rules:,} compiled, {self.rules_rejected:,} rejected"]
+        events = [f"{counts.events:,} read"]
+        if counts.events_rejected is not None:
+            events.append(f"{counts.events_rejected:,} rejected")
+        if counts.events_matched is not None:
+            events.append(f"{counts.events_matched:,} with matches")
+        lines.append(f"events   {', '.join(events)}")
+        if counts.matches is not None:
+            of_rules = "" if counts.rules_matched is None else f" of {counts.rules_matched:,} rules"
+            per_event = counts.matches / max(1, counts.events)
+            lines.append(f"matches  {counts.matches:,}{of_rules}, {per_event:,.1f} per event")
+        lines.append(
+            f"time     {self.seconds:,.1f} s, {self.events_per_second:,.0f} events per second"
+        )
         if counts.top_rules:
             top = ", ".join(f"{rule} ({n:,})" for rule, n in counts.top_rules[:3])
             lines.append(f"top      {top}")
+        lines += [f"warning  {warning}" for warning in self.warnings[:PRINTED_WARNINGS]]
+        if len(self.warnings) > PRINTED_WARNINGS:
+            lines.append(f"warning  and {len(self.warnings) - PRINTED_WARNINGS:,} more")
         return lines
 
 
