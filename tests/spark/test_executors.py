@@ -39,7 +39,7 @@ def test_a_python_without_matchwood(spark, unchecked, monkeypatch, tmp_path):
 
 def test_no_python_at_all(spark, unchecked, monkeypatch):
     monkeypatch.setattr(spark.sparkContext, "pythonExec", "/nowhere/python")
-    with pytest.raises(UnpreparedExecutors, match="Cannot run program.*/nowhere/python"):
+    with pytest.raises(UnpreparedExecutors, match=r"Cannot run program.*/nowhere/python"):
         check_executors(spark)
 
 
@@ -48,5 +48,5 @@ def test_another_version(spark, unchecked, monkeypatch):
     check_executors(spark)
     monkeypatch.setattr(executors, "_checked", set())
     monkeypatch.setattr("matchwood.__version__", "99.0")
-    with pytest.raises(UnpreparedExecutors, match="the driver has matchwood 99.0"):
+    with pytest.raises(UnpreparedExecutors, match=r"the driver has matchwood 99\.0"):
         check_executors(spark)

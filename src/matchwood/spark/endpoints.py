@@ -71,7 +71,7 @@ class Sink:
 class MatchSink(Sink):
     """Where matches are written: one row per match, or one row per event with an array."""
 
-    output: Literal["rows", "array"] = "rows"
+    output: Literal["rows", "events"] = "rows"
 
 
 def format_of(endpoint: RowSource | Sink) -> str | None:

@@ -17,6 +17,8 @@ from matchwood.spark.session import is_connect
 REASON = "reason"
 # The column of rejected events that has the line as it stands in the file.
 UNREADABLE = "unreadable"
+# The options of Kafka that name topics.
+_TOPICS = ("topic", "subscribe", "subscribePattern", "dbtable")
 # The name of an error condition, such as "[PATH_NOT_FOUND] ", before the sentence.
 _CONDITION = re.compile(r"\[[A-Z0-9_.]+\] ")
 # The SQL state behind the sentence.
@@ -139,9 +141,17 @@ def _with_corrupt(spark: SparkSession, source: RowSource, form: str | None) -> A
     return schema if CORRUPT in schema.names else schema.add(CORRUPT, "string")
 
 
-def location(sink: Sink) -> str:
-    """The path, table or format of a sink, for messages."""
-    return sink.path or sink.table or str(sink.format)
+def location(end: RowSource | Sink) -> str:
+    """The path, table or format of a source or sink, for messages."""
+    if isinstance(end, RowSource) and end.query is not None:
+        return end.query
+    if isinstance(end, RuleSource) and end.compiled is not None:
+        return end.compiled
+    path = end.path if end.path is None or isinstance(end.path, str) else ", ".join(end.path)
+    if path or end.table:
+        return path or str(end.table)
+    topic = next((end.options[name] for name in _TOPICS if name in end.options), None)
+    return str(end.format) if topic is None else f"{end.format} {topic}"
 
 
 def write(frame: DataFrame, sink: Sink) -> None:

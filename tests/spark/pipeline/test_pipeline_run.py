@@ -121,7 +121,7 @@ def test_matches_and_figures(spark, form, tmp_path):
 def test_arrays_partitions_and_choices(spark, form, tmp_path):
     form["events"] |= {"keep": ["key", "day"], "select": ["*", "cast(key % 2 as int) as day"]}
     form["events"]["where"] = "key < 100"
-    form["matches"] |= {"output": "array", "partition_by": ["day"]}
+    form["matches"] |= {"output": "events", "partition_by": ["day"]}
     form["job"] |= {"layout": "sharded", "limit": 1, "profile": True}
     summary = run(form, spark)
     assert (tmp_path / "matches" / "day=0").is_dir()
@@ -168,6 +168,13 @@ def test_no_line_is_lost(spark, form, tmp_path, mode):
     assert (counts.events, counts.events_rejected) == (200 + len(BAD_LINES), len(BAD_LINES))
     assert set(pairs(spark, tmp_path / "matches")) == EXPECTED
     rejects = spark.read.schema("key int, reason string, unreadable string")
+    reasons = dict(counts.reject_reasons)
+    assert reasons["the line cannot be read: expected an object"] == 3
+    assert reasons["the line cannot be read: not JSON: Extra data"] == 1
+    assert summary.places["events"] == f"{tmp_path}/events"
+    page = (tmp_path / "matches-report" / "page.html").read_text()
+    assert f"{tmp_path}/rejects" in page
+    assert "tier: expected a string" in page
     told = {row.unreadable: row.reason for row in rejects.json(f"{tmp_path}/rejects").collect()}
     assert told == {line: f"the line cannot be read: {why}" for line, why in BAD_LINES.items()}
 
@@ -205,6 +212,18 @@ def test_events_in_one_column(spark, form, tmp_path):
     rejects = spark.read.json(str(tmp_path / "rejects")).collect()
     assert {row.key for row in rejects} == {500, 501}
     assert all(row.reason for row in rejects)
+
+
+@pytest.mark.parametrize("spark", ["classic"], indirect=True)
+def test_jobs_are_described(spark, form):
+    """Spark lists the jobs of a stage under the name of the run and of the stage."""
+    form["job"]["name"] = "described"
+    run(form, spark)
+    assert spark.sparkContext.getLocalProperty("spark.job.description") is None
+    jobs = spark.sparkContext._jsc.sc().statusStore().jobsList(None)
+    told = [jobs.apply(place).description() for place in range(jobs.size())]
+    described = {description.get() for description in told if description.isDefined()}
+    assert {f"described: {stage}" for stage in ("compile", "match", "write")} <= described
 
 
 def test_tables_and_queries(spark, form, tmp_path, monkeypatch):
@@ -311,11 +330,11 @@ def stream_form(form, tmp_path):
     return form
 
 
-@pytest.mark.parametrize("output", ["rows", pytest.param("array", marks=pytest.mark.long)])
+@pytest.mark.parametrize("output", ["rows", pytest.param("events", marks=pytest.mark.long)])
 def test_a_stream(spark, form, tmp_path, data, output):
     form = stream_form(form, tmp_path)
     form["matches"]["output"] = output
-    if output == "array":
+    if output == "events":
         del form["rejects"]
     first = run(form, spark)
     counts = first.counts
@@ -323,7 +342,7 @@ def test_a_stream(spark, form, tmp_path, data, output):
     assert (counts.events, counts.matches) == (200, len(EXPECTED))
     assert dict(counts.top_rules) == Counter(rule for _, rule in EXPECTED)
     found = read_matches(spark, f"{tmp_path}/matches")
-    if output == "array":
+    if output == "events":
         found = found.selectExpr("key", "explode(rule_ids) as rule_id")
         assert sum(bar.count for bar in counts.matches_per_event) == 200
     assert sorted((row.key, row.rule_id) for row in found.collect()) == sorted(EXPECTED)

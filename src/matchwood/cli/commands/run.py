@@ -23,6 +23,9 @@ def run(
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 1 if a rule or an event was rejected.")
     ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Show also what matchwood and Spark log.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Run a pipeline file on Spark.
@@ -37,7 +40,7 @@ def run(
         misuse(str(error))
     runs = spark_module("matchwood.spark.pipeline.pipeline_run")
     try:
-        summary = _run(runs, read)
+        summary = _run(runs, read, verbose)
     except KeyboardInterrupt:
         print("matchwood: interrupted", file=sys.stderr)
         raise typer.Exit(runs.INTERRUPTED) from None
@@ -48,11 +51,13 @@ def run(
     raise typer.Exit(1 if strict and rejected else 0)
 
 
-def _run(runs: Any, read: Any) -> Any:
+def _run(runs: Any, read: Any, verbose: bool) -> Any:
     """The summary of a run; mistakes in the file are misuse."""
     from matchwood.spark.pipeline.pipeline_file import PipelineError
 
     with session(runs.session_for, read) as spark:
+        if verbose:
+            log_everything(spark)
         try:
             with Stages() as stages:
                 summary = runs.run(read, spark, progress=stages.report, told=stages.tell)
@@ -62,6 +67,18 @@ def _run(runs: Any, read: Any) -> Any:
             print(f"matchwood: {error}", file=sys.stderr)
             raise typer.Exit(FAILED) from None
     return summary
+
+
+def log_everything(spark: Any) -> None:
+    """Let matchwood log what it does, and Spark its warnings, on standard error."""
+    import logging
+
+    from matchwood.spark.session import is_connect
+
+    logging.basicConfig(format="%(asctime)s %(name)s: %(message)s")
+    logging.getLogger("matchwood").setLevel(logging.INFO)
+    if not is_connect(spark):
+        spark.sparkContext.setLogLevel("WARN")
 
 
 class Stages:

@@ -127,6 +127,8 @@ SECTIONS: dict[str, type] = {
 }
 # Keys that had another name in earlier versions.
 RENAMED: dict[tuple[str, ...], str] = {("job", "check"): "enforce"}
+# Values that had another name in earlier versions, and are still accepted.
+FORMER_VALUES: dict[tuple[str, ...], str] = {("matches", "output", "array"): "events"}
 # What to ask where a required section is missing.
 WANTED = {
     "rules": "where do rules come from?",
@@ -227,6 +229,7 @@ class _Reader:
         return _VARIABLE.sub(replacement, value)
 
     def choice(self, value: str, choices: tuple[str, ...], key: tuple[str, ...]) -> str:
+        value = FORMER_VALUES.get((*key, value), value)
         if value not in choices:
             expected = " or ".join(map(repr, choices))
             near = nearest(value, choices)

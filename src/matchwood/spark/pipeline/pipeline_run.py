@@ -8,7 +8,6 @@ whatever the sink held before.
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -29,6 +28,7 @@ from matchwood.spark.events.event_attributes import column
 from matchwood.spark.executors import check_executors
 from matchwood.spark.json_lines import CORRUPT, CORRUPT_REASON
 from matchwood.spark.match.event_matching import match_events
+from matchwood.spark.match.plan import EVENTS, ROWS
 from matchwood.spark.pipeline.interrupt import Interrupt
 from matchwood.spark.pipeline.pipeline_file import Pipeline, PipelineError
 from matchwood.spark.pipeline.preflight import (
@@ -39,9 +39,9 @@ from matchwood.spark.pipeline.preflight import (
 )
 from matchwood.spark.pipeline.report_page import page
 from matchwood.spark.pipeline.stream_run import StreamRun
-from matchwood.spark.pipeline.summary import Summary, count_events, count_rules
+from matchwood.spark.pipeline.summary import Summary, count_events, count_reasons, count_rules
 from matchwood.spark.profiling import profile
-from matchwood.spark.session import session_for_work
+from matchwood.spark.session import is_connect, session_for_work
 from matchwood.spark.storage import (
     REASON,
     UNREADABLE,
@@ -55,10 +55,10 @@ from matchwood.spark.storage import (
 # The columns of rejected rules.
 REJECTED_RULES = ("id", "rule", "line", "column", "reason")
 # The columns that matches have besides those in `keep`, for each output.
-ADDED = {"rows": ("rule_id", "rules_version"), "array": ("rule_ids", "rules_version")}
+ADDED = {ROWS: ("rule_id", "rules_version"), EVENTS: ("rule_ids", "rules_version")}
 
 # Names that columns in `keep` cannot have.
-RESERVED = {*ADDED["rows"], *ADDED["array"], REASON, UNREADABLE, CORRUPT, CORRUPT_REASON}
+RESERVED = {*ADDED[ROWS], *ADDED[EVENTS], REASON, UNREADABLE, CORRUPT, CORRUPT_REASON}
 # The exit code of a run that was interrupted, as shells have it.
 INTERRUPTED = 130
 # Called with the name of a stage and None when it begins, and with what it did when it ends.
@@ -138,7 +138,9 @@ class _PipelineRun:
     def all(self) -> Summary:
         started = datetime.now(UTC).isoformat(timespec="seconds")
         job = self.pipeline.job
-        summary = Summary(job.name, job.mode, started)
+        summary = Summary(job.name, job.mode, started, places=places(self.pipeline))
+        if not is_connect(self.spark) and self.spark.sparkContext.uiWebUrl:
+            self.told(f"Spark shows its jobs at {self.spark.sparkContext.uiWebUrl}")
         with self.stage("open"):
             inputs = self.open()
         work = self.stream if job.mode == "stream" else self.batch
@@ -193,6 +195,7 @@ class _PipelineRun:
     def stage(self, name: str) -> Iterator[None]:
         self.progress(name, None)
         self.outcome = ""
+        self.describe(f"{self.pipeline.job.name}: {name}")
         started = perf_counter()
         try:
             if self.interrupt.times:
@@ -204,8 +207,15 @@ class _PipelineRun:
             if self.interrupt.times:  # its jobs were cancelled
                 raise KeyboardInterrupt from None
             raise RunError(name, error) from error
+        finally:
+            self.describe(None)
         self.stages[name] = perf_counter() - started
         self.progress(name, self.outcome)
+
+    def describe(self, text: str | None) -> None:
+        """Say what the jobs of a stage are for, where Spark lists them."""
+        if not is_connect(self.spark):
+            self.spark.sparkContext.setLocalProperty("spark.job.description", text)  # type: ignore[arg-type]
 
     @contextmanager
     def patient(self) -> Iterator[None]:
@@ -306,7 +316,7 @@ class _PipelineRun:
             compiled,
             keep=[*keep, *corrupt],
             attributes=pipeline.events.attributes,
-            output="array",
+            output=EVENTS,
             tags=job.tags or None,
             limit=job.limit,
             layout=None if job.layout == "auto" else job.layout,
@@ -319,6 +329,7 @@ class _PipelineRun:
         try:
             with self.stage("match"):
                 counts = count_events(frame, F.size("rule_ids"), F.col(REASON).isNotNull())
+                counts = count_reasons(counts, frame.where(F.col(REASON).isNotNull()), REASON)
                 self.outcome = f"{counts.events:,} events, {counts.matches:,} matches"
             good = frame.where(F.col(REASON).isNull())
             kept = [column(name) for name in keep]
@@ -328,7 +339,7 @@ class _PipelineRun:
                 self.outcome = f"{counts.rules_matched:,} rules matched"
             with self.stage("write"):
                 arrays = good.select(*kept, "rule_ids", "rules_version")
-                write(rows if pipeline.matches.output == "rows" else arrays, pipeline.matches)
+                write(rows if pipeline.matches.output == ROWS else arrays, pipeline.matches)
                 self.outcome = f"to {location(pipeline.matches)}"
             if pipeline.rejects is not None:
                 with self.stage("rejects"):
@@ -363,6 +374,13 @@ class _PipelineRun:
         return f"{folder.rstrip('/')}/page.html"
 
 
+def places(pipeline: Pipeline) -> dict[str, str]:
+    """Where rows come from and go to, by section, without passwords."""
+    sections = ("rules", "events", "matches", "rejects", "rejected_rules")
+    ends = {name: end for name in sections if (end := getattr(pipeline, name)) is not None}
+    return {name: re.sub(r"//[^/@]*@", "//…@", location(end)) for name, end in ends.items()}
+
+
 def _beside(pipeline: Pipeline) -> str:
     path = pipeline.matches.path
     return f"{path.rstrip('/')}-report" if path else f"{pipeline.job.name}-report"
@@ -370,34 +388,3 @@ def _beside(pipeline: Pipeline) -> str:
 
 def _is_local(folder: str) -> bool:
     return re.match(r"(?!file:)[A-Za-z][\w+.-]+:", folder) is None
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """`python -m matchwood.spark.job pipeline.toml`, and what spark-submit runs."""
-    arguments = sys.argv[1:] if arguments is None else arguments
-    if len(arguments) != 1:
-        print("usage: job pipeline.toml", file=sys.stderr)
-        return 2
-    try:
-        summary = run(arguments[0], progress=log_line, told=_log)
-    except PipelineError as error:
-        _log(f"matchwood: {error}")
-        return 2
-    except RunError as error:
-        _log(f"matchwood: {error}")
-        return 3
-    except KeyboardInterrupt:
-        _log("matchwood: interrupted")
-        return INTERRUPTED
-    print("\n".join(summary.sentences()))
-    return INTERRUPTED if summary.interrupted else 0
-
-
-def log_line(stage: str, done: str | None) -> None:
-    """Print progress as lines of a log."""
-    if done is not None:
-        _log(f"{stage}: {done}" if done else f"{stage}: done")
-
-
-def _log(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)

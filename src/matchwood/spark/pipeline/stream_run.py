@@ -15,11 +15,12 @@ from matchwood.schema import Schema
 from matchwood.spark.compile.compiled_rules import stored_attributes
 from matchwood.spark.endpoints import Sink, format_of
 from matchwood.spark.events.event_attributes import problems
-from matchwood.spark.match.plan import ARRAY as EVENTS
+from matchwood.spark.match.plan import EVENTS
 from matchwood.spark.pipeline.interrupt import Interrupt
 from matchwood.spark.pipeline.pipeline_file import Pipeline
-from matchwood.spark.pipeline.summary import Counts, count_events, count_rules
+from matchwood.spark.pipeline.summary import Counts, count_events, count_reasons, count_rules
 from matchwood.spark.session import is_connect
+from matchwood.spark.storage import REASON
 from matchwood.spark.stream.changing_rules import UnusableRules
 from matchwood.spark.stream.durable_log import DurableLog, Note
 from matchwood.spark.stream.sink import BATCH, FILES, MARKS, read_matches
@@ -46,6 +47,7 @@ class StreamRun:
         self._written: dict[int, BatchFigures] = {}  # by micro-batch; empty through Connect
         self._before = {name: self._last(name) for name in ("matches", "rejects")}
         self._schema: StructType | None = None
+        self._looked: object = None  # the last progress that was looked at
         self.query: Any = None
 
     def start(self, events: DataFrame, schema: Schema | None) -> None:
@@ -111,6 +113,10 @@ class StreamRun:
 
     def _look(self) -> None:
         """Note the figures of micro-batches that are complete, and tell those that are new."""
+        progressed = self._progressed()
+        if progressed == self._looked:
+            return
+        self._looked = progressed
         for progress in self.query.recentProgress:
             # Through Spark Connect, only the sources have a number of rows.
             rows = sum(source["numInputRows"] for source in progress["sources"])
@@ -119,9 +125,8 @@ class StreamRun:
             if figures is not None and figures.events is not None:
                 rows = figures.events
             if rows and number not in self._read:
-                self._told(self._line(number, rows, progress))
-            if rows or number not in self._read:
                 self._read[number] = rows
+                self._told(self._line(number, rows, progress))
 
     def _line(self, number: int, rows: int, progress: Any) -> str:
         """One line about a micro-batch: how much, how fast, which rules, and how far behind."""
@@ -140,7 +145,7 @@ class StreamRun:
 
     @property
     def batches(self) -> int:
-        return sum(1 for rows in self._read.values() if rows)
+        return len(self._read)
 
     def note(self) -> Note:
         """What the checkpoint says about the rules: how many there are, and their version."""
@@ -165,6 +170,8 @@ class StreamRun:
             else rejected.count(),
             matches=_total(one.matches for one in figures),
         )
+        if rejected is not None:
+            counts = count_reasons(counts, rejected, REASON)
         written = self._rows("matches")
         if written is None:
             if counts.events == 0:

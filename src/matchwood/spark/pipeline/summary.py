@@ -12,6 +12,12 @@ if TYPE_CHECKING:
 
 # Rules in the list of those with most matches.
 TOP = 10
+# Reasons for rejected events that are counted apart, the most frequent ones.
+REASONS = 10
+# Reasons that are printed.
+PRINTED_REASONS = 3
+# What differs from event to event in a reason: a place in the text, and the value that was found.
+_PARTICULARS = r"( at column \d+|, found .*)$"
 # Warnings that are printed; the summary in JSON has all of them.
 PRINTED_WARNINGS = 10
 # Bits of the largest number of matches that is counted.
@@ -47,6 +53,7 @@ class Counts:
     rules_matched: int | None = None
     matches_per_rule: tuple[Bar, ...] = ()
     top_rules: tuple[tuple[Any, int], ...] = ()
+    reject_reasons: tuple[tuple[str, int], ...] = ()  # the most frequent ones
 
 
 @dataclass(frozen=True)
@@ -70,6 +77,7 @@ class Summary:
     counts: Counts = Counts()
     stages: Mapping[str, float] = field(default_factory=dict)
     interrupted: bool = False
+    places: Mapping[str, str] = field(default_factory=dict)  # of inputs and outputs, by section
 
     @property
     def seconds(self) -> float:
@@ -87,6 +95,7 @@ class Summary:
         form["stages"] = {stage: round(seconds, 3) for stage, seconds in self.stages.items()}
         form |= {name: value for name, value in form.pop("counts").items() if value is not None}
         form["top_rules"] = [{"rule_id": i, "matches": n} for i, n in self.counts.top_rules]
+        form["reject_reasons"] = [{"reason": r, "events": n} for r, n in self.counts.reject_reasons]
         form["seconds"] = round(self.seconds, 3)
         form["events_per_second"] = round(self.events_per_second, 1)
         return form
@@ -104,6 +113,7 @@ class Summary:
         if counts.events_matched is not None:
             events.append(f"{counts.events_matched:,} with matches")
         lines.append(f"events   {', '.join(events)}")
+        lines += [f"rejected {n:,}: {why}" for why, n in counts.reject_reasons[:PRINTED_REASONS]]
         if counts.matches is not None:
             of_rules = "" if counts.rules_matched is None else f" of {counts.rules_matched:,} rules"
             per_event = counts.matches / max(1, counts.events)
@@ -139,6 +149,18 @@ def count_events(matched: DataFrame, size: Column, rejected: Column) -> Counts:
         matches=sum(row.matches or 0 for row in groups),
         matches_per_event=bars(buckets),
     )
+
+
+def count_reasons(counts: Counts, rejected: DataFrame, reason: str) -> Counts:
+    """Count why events were rejected in a frame of them; `reason` is the column that says it."""
+    from pyspark.sql import functions as F
+
+    if not counts.events_rejected:
+        return counts
+    kind = F.regexp_replace(reason, _PARTICULARS, "").alias("kind")
+    groups = rejected.groupBy(kind).agg(F.count(F.lit(1)).alias("events"))
+    rows = groups.orderBy(F.desc("events"), "kind").limit(REASONS).collect()
+    return replace(counts, reject_reasons=tuple((row.kind, row.events) for row in rows))
 
 
 def count_rules(counts: Counts, matches: DataFrame, rules: int) -> Counts:
