@@ -58,7 +58,7 @@ def batch(spark, folder):
     for layout in ("replicated", "sharded"):
         matches = match_events(events, compiled, keep=["key"], layout=layout)
         found[f"{layout} rows"] = [[row.key, row.rule_id] for row in matches.collect()]
-        arrays = match_events(events, loaded, keep=["key"], layout=layout, output="array")
+        arrays = match_events(events, loaded, keep=["key"], layout=layout, output="events")
         found[f"{layout} array"] = [[r.key, rule] for r in arrays.collect() for rule in r.rule_ids]
     return {
         "found": found,

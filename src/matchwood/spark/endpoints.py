@@ -63,13 +63,15 @@ class Sink:
     mode: Literal["append", "overwrite", "error", "ignore"] = "error"
     partition_by: Texts = ()
     options: Mapping[str, str] = field(default_factory=dict)
+    key: str | None = None  # of Kafka: the column with the key of each message
+    headers: Texts = ()  # of Kafka: the columns that are headers of each message
 
 
 @dataclass(frozen=True, kw_only=True)
 class MatchSink(Sink):
     """Where matches are written: one row per match, or one row per event with an array."""
 
-    output: Literal["rows", "array"] = "rows"
+    output: Literal["rows", "events"] = "rows"
 
 
 def format_of(endpoint: RowSource | Sink) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -32,6 +33,15 @@ def is_connect(spark: SparkSession) -> bool:
     return ".connect." in type(spark).__module__
 
 
+def is_local(spark: SparkSession) -> bool:
+    """Whether the executors of a classic session are threads of the driver."""
+    return not is_connect(spark) and re.match(r"local(\[|$)", _master(spark)) is not None
+
+
+def _master(spark: SparkSession) -> str:
+    return spark.sparkContext.master or ""
+
+
 def session_of(frame: DataFrame) -> SparkSession:
     """The session that a DataFrame belongs to."""
     return frame.sparkSession
@@ -50,12 +60,8 @@ def local_session(
     active = SparkSession.getActiveSession()
     if active is not None:
         return active
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder.appName("matchwood").master(f"local[{cores}]")
-    builder = builder.config("spark.ui.enabled", "false")
-    for name, value in (settings or {}).items():
-        builder = builder.config(name, value)
-    return builder.getOrCreate()
+    chosen = {"spark.ui.enabled": "false", **(settings or {}), "spark.master": f"local[{cores}]"}
+    return _started({"spark.app.name": "matchwood", **chosen})
 
 
 def session_for_work(settings: Mapping[str, str] | None = None) -> SparkSession:
@@ -65,14 +71,40 @@ def session_for_work(settings: Mapping[str, str] | None = None) -> SparkSession:
         return active
     chosen = {**DEFAULT_SETTINGS, **(settings or {})}
     if LOCATION_SETTINGS & set(chosen) or LOCATION_VARIABLES & set(os.environ):
-        builder = SparkSession.builder
-        for name, value in chosen.items():
-            builder = builder.config(name, value)
-        return builder.getOrCreate()
-    spark = local_session(settings=chosen)
-    if not is_connect(spark):
-        spark.sparkContext.setLogLevel("ERROR")
+        spark = _started(chosen)
+    else:
+        spark = local_session(settings=chosen)
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ  # whose configuration of logs stays
+    if not submitted and is_local(spark):
+        spark.sparkContext.setLogLevel(chosen.get("spark.log.level", "ERROR"))
     return spark
+
+
+def _started(settings: Mapping[str, str]) -> SparkSession:
+    """A new session, whose workers run the Python that they should."""
+    _choose_python(settings)
+    builder = SparkSession.builder
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
+def _choose_python(settings: Mapping[str, str]) -> None:
+    """Let the workers of a local session run this Python, unless another one is named.
+
+    Else Spark starts the `python3` of the PATH, which has no matchwood unless its environment
+    happens to be activated. On a cluster the path of this Python may mean nothing, so Spark's own
+    choice stays there; `executors` checks it.
+    """
+    named = settings.get("spark.pyspark.python")
+    if named is not None:  # which Spark itself heeds only if spark-submit is told
+        os.environ["PYSPARK_PYTHON"] = named
+        return
+    places = [settings.get(name) for name in ("spark.remote", "spark.master")]
+    places += [os.environ.get(name) for name in ("SPARK_REMOTE", "MASTER")]
+    place = next((place for place in places if place), "")
+    if place.startswith("local"):
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 
 
 def ship(spark: SparkSession, file: str | os.PathLike[str]) -> str:

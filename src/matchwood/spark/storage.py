@@ -5,18 +5,20 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
+from pyspark.sql.types import ArrayType, BinaryType, MapType, StringType, StructType
 
-from matchwood.spark.endpoints import RowSource, Sink, format_of
+from matchwood.spark.endpoints import RowSource, RuleSource, Sink, format_of
+from matchwood.spark.json_lines import CORRUPT, CORRUPT_REASON, FILE_OPTIONS, json_rows
+from matchwood.spark.session import is_connect
 
-# The column where Spark puts a line of JSON or CSV that it cannot read.
-CORRUPT = "_corrupt_record"
 # The column that says why an event was rejected.
 REASON = "reason"
 # The column of rejected events that has the line as it stands in the file.
 UNREADABLE = "unreadable"
+# The options of Kafka that name topics.
+_TOPICS = ("topic", "subscribe", "subscribePattern", "dbtable")
 # The name of an error condition, such as "[PATH_NOT_FOUND] ", before the sentence.
 _CONDITION = re.compile(r"\[[A-Z0-9_.]+\] ")
 # The SQL state behind the sentence.
@@ -25,6 +27,8 @@ _STATE = re.compile(r" ?SQLSTATE: \w+")
 
 def reason(error: BaseException) -> str:
     """The sentence in an error of Spark, without the Java stack trace."""
+    if type(error).__module__.startswith("matchwood."):
+        return str(error)
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     # An error of a task ends with the Python error of its worker, or with the cause in Java.
     told = next((line for line in lines if _CONDITION.search(line)), None)
@@ -47,6 +51,8 @@ def load_source(spark: SparkSession, source: RowSource, streaming: bool) -> Data
         frame = reader.table(source.table)
         return frame
     form = format_of(source)
+    if form == "json" and _reads_lines(source, streaming):
+        return _json_lines(spark, reader, source)
     reader = reader.format(form)
     if source.schema is not None:
         reader = reader.schema(_with_corrupt(spark, source, form))
@@ -56,6 +62,73 @@ def load_source(spark: SparkSession, source: RowSource, streaming: bool) -> Data
     else:
         frame = reader.load(*paths)
     return frame
+
+
+def _reads_lines(source: RowSource, streaming: bool) -> bool:
+    """Whether files of JSON are read here, line by line, and not by Spark.
+
+    Spark reads them if its options say how, and if the file of each row is asked for. A stream
+    needs a schema.
+    """
+    asked = " ".join((*source.select, source.where or ""))
+    return (
+        source.path is not None
+        and (source.schema is not None or not streaming)
+        and {option.lower() for option in source.options} <= FILE_OPTIONS
+        and "_metadata" not in asked
+        and "input_file" not in asked
+    )
+
+
+def _json_lines(spark: SparkSession, reader: Any, source: RowSource) -> DataFrame:
+    """Rows of JSON files, of which no line is lost; see `json_lines`."""
+    paths = [source.path] if isinstance(source.path, str) else list(source.path or ())
+    lines = reader.text(paths[0] if len(paths) == 1 else paths)
+    of_rules = isinstance(source, RuleSource)
+    if source.schema is None:
+        schema = spark.read.options(**source.options).json(paths).schema
+    else:
+        schema = spark.createDataFrame([], source.schema).schema
+    # Where Spark has guessed the types, a column of strings may have held anything.
+    rows = json_rows(lines, schema, strict=source.schema is not None and not of_rules)
+    kinds = {field.name: field.dataType for field in schema}
+    if isinstance(source, RuleSource) and isinstance(kinds.get(source.rule), StringType):
+        # A line that is no rule is rejected, and is then shown as it is.
+        text = F.coalesce(_plain(source.rule), F.col(CORRUPT))
+        rows = rows.withColumn(source.rule, text).drop(CORRUPT, CORRUPT_REASON)
+    return rows
+
+
+def corrupt_columns(frame: DataFrame) -> list[str]:
+    """The columns of a frame that tell of lines that could not be read."""
+    return [name for name in (CORRUPT, CORRUPT_REASON) if name in frame.columns]
+
+
+def why_corrupt(frame: DataFrame) -> Column:
+    """The reason why a line could not be read; null for lines that could."""
+    told = F.lit("the line cannot be read")
+    if CORRUPT_REASON in frame.columns:
+        told = F.coalesce(F.concat(told, F.lit(": "), F.col(CORRUPT_REASON)), told)
+    return F.when(F.col(CORRUPT).isNotNull(), told)
+
+
+def exists(spark: SparkSession, path: str) -> bool:
+    """Whether anything is at a path of any storage that Spark can reach.
+
+    A classic session asks the storage itself: Spark's readers of files write a stack trace to the
+    log for every path that is not there.
+    """
+    if not is_connect(spark):
+        jvm: Any = spark._jvm
+        place = jvm.org.apache.hadoop.fs.Path(path)
+        configuration = spark._jsparkSession.sessionState().newHadoopConf()
+        return bool(place.getFileSystem(configuration).exists(place))
+    try:
+        _ = spark.read.format("binaryFile").load(path).schema
+    except Exception as error:
+        if "PATH_NOT_FOUND" in str(error) or "does not exist" in str(error):
+            return False
+    return True
 
 
 def _with_corrupt(spark: SparkSession, source: RowSource, form: str | None) -> Any:
@@ -68,16 +141,24 @@ def _with_corrupt(spark: SparkSession, source: RowSource, form: str | None) -> A
     return schema if CORRUPT in schema.names else schema.add(CORRUPT, "string")
 
 
-def location(sink: Sink) -> str:
-    """The path, table or format of a sink, for messages."""
-    return sink.path or sink.table or str(sink.format)
+def location(end: RowSource | Sink) -> str:
+    """The path, table or format of a source or sink, for messages."""
+    if isinstance(end, RowSource) and end.query is not None:
+        return end.query
+    if isinstance(end, RuleSource) and end.compiled is not None:
+        return end.compiled
+    path = end.path if end.path is None or isinstance(end.path, str) else ", ".join(end.path)
+    if path or end.table:
+        return path or str(end.table)
+    topic = next((end.options[name] for name in _TOPICS if name in end.options), None)
+    return str(end.format) if topic is None else f"{end.format} {topic}"
 
 
 def write(frame: DataFrame, sink: Sink) -> None:
     """Write all rows of a frame to a sink."""
     form = format_of(sink)
-    if form == "kafka" and "value" not in frame.columns:
-        frame = frame.select(F.to_json(F.struct("*")).alias("value"))
+    if form == "kafka":
+        frame = messages(frame, sink)
     writer = frame.write.mode(sink.mode).options(**sink.options)
     if form is not None:
         writer = writer.format(form)
@@ -89,3 +170,42 @@ def write(frame: DataFrame, sink: Sink) -> None:
         writer.save(sink.path)
     else:
         writer.save()
+
+
+def messages(frame: DataFrame, sink: Sink) -> DataFrame:
+    """Rows as messages of Kafka: the whole row as JSON, with its key and headers.
+
+    The key is the column that the sink names or else the column `key`, if there is one. It is sent
+    as it is if it is binary; within the JSON, where Spark would write it in base 64, it is text.
+    """
+    key = sink.key or ("key" if "key" in frame.columns else None)
+    row = [
+        _plain(name).cast("string").alias(name)
+        if name == key and isinstance(kind, BinaryType)
+        else _plain(name)
+        for name, kind in ((field.name, field.dataType) for field in frame.schema)
+    ]
+    columns = [F.to_json(F.struct(*row)).alias("value")]
+    if key is not None:
+        columns.append(_bytes(frame, key).alias("key"))
+    if sink.headers:
+        pairs = [
+            F.struct(F.lit(name).alias("key"), _bytes(frame, name).alias("value"))
+            for name in sink.headers
+        ]
+        columns.append(F.array(*pairs).alias("headers"))
+    return frame.select(*columns)
+
+
+def _bytes(frame: DataFrame, name: str) -> Column:
+    """A column as the bytes of its text, or as it is if it is binary."""
+    kind = frame.schema[name].dataType
+    if isinstance(kind, BinaryType):
+        return _plain(name)
+    if isinstance(kind, ArrayType | MapType | StructType):
+        return F.to_json(_plain(name)).cast("binary")
+    return _plain(name).cast("string").cast("binary")
+
+
+def _plain(name: str) -> Column:
+    return F.col("`" + name.replace("`", "``") + "`")

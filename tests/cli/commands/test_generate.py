@@ -1,6 +1,7 @@
 """generate without Spark: what it refuses, and what it writes."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -45,3 +46,17 @@ def test_generate_without_spark(command, tmp_path: Path, workload: str) -> None:
     )
     code, out, _ = command("generate", *arguments, "--overwrite", "--json")
     assert json.loads(out)["paths"]["rules"] == "made/rules.jsonl"
+
+
+def test_tables_need_no_spark_either(command, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyspark", None)  # as if it were not installed
+    arguments = ("audiences", "--rules", "30", "--events", "20", "--out", "made")
+    code, out, err = command("generate", *arguments)
+    assert (code, err) == (0, "")
+    assert out.splitlines()[1] == "matchwood run made/pipeline.toml"
+    assert 'keep = ["key"]' in (tmp_path / "made/pipeline.toml").read_text()
+    code, _, err = command("generate", *arguments, "--overwrite", "--spark")
+    assert code == 2
+    assert "this needs PySpark" in err
+    code, _, err = command("generate", *arguments, "--overwrite", "--spark", "--format", "jsonl")
+    assert (code, "jsonl is written without Spark" in err) == (2, True)

@@ -82,7 +82,7 @@ def test_generate_and_run(tmp_path: Path) -> None:
     sizes = ("--rules", "300", "--events", "200", "--seed", "5")
     made, ran, strict, again, failed = commands(
         tmp_path,
-        ("generate", "abe-gen", *sizes, "--out", "made", "--json"),
+        ("generate", "abe-gen", *sizes, "--out", "made", "--spark", "--json"),
         ("run", "made/pipeline.toml", "--json"),
         ("run", "small.toml", "--strict"),
         ("run", "small.toml"),

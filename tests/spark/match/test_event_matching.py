@@ -39,7 +39,7 @@ def test_rows(events, compiled, layout):
 
 @LAYOUTS
 def test_array(events, compiled, layout):
-    found = match_events(events, compiled, keep=["key", "address"], output="array", layout=layout)
+    found = match_events(events, compiled, keep=["key", "address"], output="events", layout=layout)
     assert found.columns == ["key", "address", "rule_ids", "rules_version"]
     by_key = lists(found)
     assert set(by_key) == {one["key"] for one in EVENTS}
@@ -64,7 +64,7 @@ def of_texts(spark, texts):
 
 
 @LAYOUTS
-@pytest.mark.parametrize("output", ["rows", "array"])
+@pytest.mark.parametrize("output", ["rows", "events"])
 def test_json(spark, compiled, layout, output):
     events = of_texts(spark, TEXTS + BAD)
     found = match_events(
@@ -92,7 +92,7 @@ def test_rejects(spark, compiled, layout):
         12: "an event is an object, found int",
         13: "not JSON: Expecting value at column 1",
     }
-    for output, rule in (("rows", "rule_id"), ("array", "rule_ids")):
+    for output, rule in (("rows", "rule_id"), ("events", "rule_ids")):
         found = match_events(
             events, compiled, **options, output=output, layout=layout, rejects="why"
         )
@@ -162,14 +162,14 @@ def ranked(spark):
 
 
 @LAYOUTS
-@pytest.mark.parametrize("output", ["rows", "array"])
+@pytest.mark.parametrize("output", ["rows", "events"])
 def test_tags_and_limit(spark, ranked, layout, output):
     events = spark.createDataFrame([(n, n) for n in range(25)], "key bigint, a int")
     options = {"keep": ["key"], "output": output, "layout": layout}
 
     def answer(**more):
         found = match_events(events, ranked, **options, **more)
-        if output == "array":
+        if output == "events":
             return lists(found)
         by_key = {n: [] for n in range(25)}
         for row in found.collect():
@@ -191,7 +191,7 @@ def test_tags_and_limit(spark, ranked, layout, output):
 def test_integer_ids_are_longs(spark, ranked):
     events = spark.createDataFrame([(1, 1)], "key bigint, a int")
     assert dict(match_events(events, ranked, keep=[]).dtypes)["rule_id"] == "bigint"
-    found = match_events(events, ranked, keep=[], output="array").collect()
+    found = match_events(events, ranked, keep=[], output="events").collect()
     assert [sorted(row["rule_ids"]) for row in found] == [[0, 1]]
 
 
@@ -202,7 +202,7 @@ def test_no_rules(spark):
     events = spark.createDataFrame([(1, 1)], "key bigint, a int")
     assert match_events(events, compiled, keep=["key"]).collect() == []
     for layout in ("replicated", "sharded"):
-        found = match_events(events, compiled, keep=["key"], output="array", layout=layout)
+        found = match_events(events, compiled, keep=["key"], output="events", layout=layout)
         assert [row["rule_ids"] for row in found.collect()] == [[]]
 
 
@@ -223,7 +223,7 @@ def test_big_rows_are_cut(spark):
         ({"keep": ["nothing"]}, "no column 'nothing'"),
         ({"keep": ["kye"]}, "did you mean 'key'"),
         ({"keep": ["key", "key"]}, "listed twice"),
-        ({"keep": ["key"], "output": "list"}, "'rows' or 'array'"),
+        ({"keep": ["key"], "output": "list"}, "'rows' or 'events'"),
         ({"keep": ["key"], "layout": "both"}, "'replicated' or 'sharded'"),
         ({"keep": ["key"], "limit": -1}, "0 or more"),
         ({"keep": ["key"], "attributes": "age"}, "expected a map from strings"),

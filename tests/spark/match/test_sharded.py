@@ -8,7 +8,7 @@ pytest.importorskip("pyspark")
 
 from matchwood.spark.events.event_attributes import COLUMNS, Reading
 from matchwood.spark.match.match_writer import MatchWriter
-from matchwood.spark.match.plan import ARRAY, SHARDED, Plan
+from matchwood.spark.match.plan import EVENTS, SHARDED, Plan
 from matchwood.spark.match.sharded import ShardMatches, Spool, _merged
 
 
@@ -25,7 +25,7 @@ def test_a_spool_goes_to_disk():
 
 
 def test_shards_that_answer_too_few_events_are_an_error():
-    plan = Plan(("a",), "bigint", Reading(COLUMNS, (), None, ()), ARRAY, SHARDED, *[None] * 4)
+    plan = Plan(("a",), "bigint", Reading(COLUMNS, (), None, ()), EVENTS, SHARDED, *[None] * 4)
     events, found = Spool(), Spool()
     events.put((pa.table({"age": [1, 2, 3]}), []), 1)
     found.put(ShardMatches(np.array([0, 1, 1]), pa.array([7]), np.empty(0)), 1)

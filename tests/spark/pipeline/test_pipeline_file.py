@@ -93,6 +93,7 @@ def test_every_key(tmp_path):
     assert pipeline.rules.options["fetchsize"] == "1000"
     assert pipeline.events.options == {"subscribe": "visits", "failOnDataLoss": "false"}
     assert pipeline.matches.partition_by == ("day",)
+    assert pipeline.matches.output == "events"  # which was called "array" before
     assert (pipeline.job.limit, pipeline.job.poll, pipeline.job.tags) == (10, 60, ("eu",))
     assert pipeline.spark == {"spark.sql.shuffle.partitions": "8", "spark.ui.enabled": "false"}
 
@@ -116,6 +117,7 @@ def test_every_key(tmp_path):
         (("[matches]", "[job]\nprofile = 1\n[matches]"), ":9: profile is true or false, found 1"),
         (("[matches]", "[job]\nmode = 'stream'\n[matches]"), ":8: a stream needs 'checkpoint'"),
         (("[matches]", "[job]\ntrigger = 'x'\n[matches]"), ":9: 'trigger' is for mode = 'stream'"),
+        (("[matches]", "[matches]\nkey = 'day'"), ":9: 'key' is for format = 'kafka'"),
         (
             ("[matches]", "[job]\ncheck = true\n[matches]"),
             ":9: unknown key 'check' in [job], did you mean 'enforce'?",

@@ -19,6 +19,7 @@ pytest.importorskip("pyspark")
 from matchwood.spark import job as job_folder
 from matchwood.spark.pipeline.pipeline_file import PipelineError
 from matchwood.spark.pipeline.pipeline_run import RunError, run
+from matchwood.spark.session import is_connect
 from matchwood.spark.stream.streaming import read_matches
 
 pytestmark = pytest.mark.spark
@@ -120,7 +121,7 @@ def test_matches_and_figures(spark, form, tmp_path):
 def test_arrays_partitions_and_choices(spark, form, tmp_path):
     form["events"] |= {"keep": ["key", "day"], "select": ["*", "cast(key % 2 as int) as day"]}
     form["events"]["where"] = "key < 100"
-    form["matches"] |= {"output": "array", "partition_by": ["day"]}
+    form["matches"] |= {"output": "events", "partition_by": ["day"]}
     form["job"] |= {"layout": "sharded", "limit": 1, "profile": True}
     summary = run(form, spark)
     assert (tmp_path / "matches" / "day=0").is_dir()
@@ -132,17 +133,71 @@ def test_arrays_partitions_and_choices(spark, form, tmp_path):
     assert max(len(row.rule_ids) for row in rows) == 1
 
 
-def test_lines_that_cannot_be_read_are_rejected(spark, form, tmp_path):
-    lines = [json.dumps(event) for event in EVENTS]
-    lines[3:3] = ['{"key": 1000, "age": 20', '{"key": 1001, "age": "twenty"}']
-    (tmp_path / "events.jsonl").write_text("\n".join(lines) + "\n")
-    form["events"] = {"path": f"{tmp_path}/events.jsonl", "schema": SCHEMA, "keep": ["key"]}
+BAD_LINES = {
+    '{"key": 1000, "age": 20': "not JSON: Expecting ',' delimiter at column 24",
+    '{"key": 1001, "age": "twenty"}': 'age: expected an integer, found "twenty"',
+    '{"key": 1002} {"key": 1003}': "not JSON: Extra data at column 15",
+    "[]": "expected an object, found a list",
+    '[{"key": 1004}, {"key": 1005}]': "expected an object, found a list",
+    "null": "expected an object, found null",
+    '{"key": 1006, "tier": 7}': "tier: expected a string, found 7",
+    '{"key": 1007, "tier": ["gold"]}': 'tier: expected a string, found ["gold"]',
+    '{"key": 1008, "likes": ["jazz", 1]}': "likes: expected a string, found 1",
+    '{"key": 1009, "blocked": 1}': "blocked: expected a boolean, found 1",
+    '{"key": 10000000000}': "key: expected an integer, found 10000000000",
+    '{"key": 1010, "seen": "today"}': "a value does not fit the schema",
+}
+
+
+@pytest.mark.parametrize("mode", ["batch", "stream"])
+def test_no_line_is_lost(spark, form, tmp_path, mode):
+    lines = [json.dumps(event | {"seen": "2026-01-31T12:00:00Z"}) for event in EVENTS]
+    # Blank lines are no events, but those that Spark counts in a stream of Connect.
+    lines[3:3] = [*BAD_LINES, *([] if mode == "stream" and is_connect(spark) else ["", "  "])]
+    (tmp_path / "events").mkdir()
+    (tmp_path / "events" / "some.jsonl").write_text("\n".join(lines) + "\n")
+    form["events"] = {
+        **{"path": f"{tmp_path}/events", "format": "json", "keep": ["key", "seen"]},
+        **{"schema": f"{SCHEMA}, seen timestamp", "where": "key >= 0"},
+    }
+    if mode == "stream":
+        form = stream_form(form, tmp_path)
+        form["events"]["schema"] = f"{SCHEMA}, seen timestamp"
     summary = run(form, spark)
-    assert (summary.counts.events, summary.counts.events_rejected) == (202, 2)
+    counts = summary.counts
+    assert (counts.events, counts.events_rejected) == (200 + len(BAD_LINES), len(BAD_LINES))
     assert set(pairs(spark, tmp_path / "matches")) == EXPECTED
-    rejects = spark.read.json(str(tmp_path / "rejects")).collect()
-    assert {row.unreadable for row in rejects} == set(lines[3:5])
-    assert {row.reason for row in rejects} == {"the line cannot be read"}
+    rejects = spark.read.schema("key int, reason string, unreadable string")
+    reasons = dict(counts.reject_reasons)
+    assert reasons["the line cannot be read: expected an object"] == 3
+    assert reasons["the line cannot be read: not JSON: Extra data"] == 1
+    assert summary.places["events"] == f"{tmp_path}/events"
+    page = (tmp_path / "matches-report" / "page.html").read_text()
+    assert f"{tmp_path}/rejects" in page
+    assert "tier: expected a string" in page
+    told = {row.unreadable: row.reason for row in rejects.json(f"{tmp_path}/rejects").collect()}
+    assert told == {line: f"the line cannot be read: {why}" for line, why in BAD_LINES.items()}
+
+
+def test_lines_of_rules_are_not_lost_either(spark, form, tmp_path):
+    lines = [json.dumps({"id": id, "rule": rule}) for id, rule in RULES.items()]
+    lines += ["[]", '{"id": "a", "rule": "true"} {"id": "b", "rule": "true"}']
+    (tmp_path / "rules.jsonl").write_text("\n".join(lines))
+    form["rules"] = {"path": f"{tmp_path}/rules.jsonl"}
+    summary = run(form, spark)
+    assert (summary.rules, summary.rules_rejected) == (len(RULES), 2)
+    bad = spark.read.parquet(str(tmp_path / "bad")).collect()
+    assert {row.rule for row in bad} == set(lines[-2:])
+
+
+def test_what_events_cannot_have_is_printed(spark, form):
+    form["events"]["select"] = ["*", "array(array(age)) as ages"]
+    form["rules"] = {"query": "select 1 as id, 'contains(ages, 20) or tier > 5' as rule"}
+    summary = run(form, spark)
+    asked = "rules ask for 'ages' as a number, but events have it as lists of lists"
+    printed = sorted(line for line in summary.sentences() if line.startswith("warning  "))
+    assert printed[0].startswith(f"warning  {asked} (array<array<int>>): it is undefined")
+    assert "'tier' as a number, but events have it as string" in printed[1]
 
 
 def test_events_in_one_column(spark, form, tmp_path):
@@ -157,6 +212,18 @@ def test_events_in_one_column(spark, form, tmp_path):
     rejects = spark.read.json(str(tmp_path / "rejects")).collect()
     assert {row.key for row in rejects} == {500, 501}
     assert all(row.reason for row in rejects)
+
+
+@pytest.mark.parametrize("spark", ["classic"], indirect=True)
+def test_jobs_are_described(spark, form):
+    """Spark lists the jobs of a stage under the name of the run and of the stage."""
+    form["job"]["name"] = "described"
+    run(form, spark)
+    assert spark.sparkContext.getLocalProperty("spark.job.description") is None
+    jobs = spark.sparkContext._jsc.sc().statusStore().jobsList(None)
+    told = [jobs.apply(place).description() for place in range(jobs.size())]
+    described = {description.get() for description in told if description.isDefined()}
+    assert {f"described: {stage}" for stage in ("compile", "match", "write")} <= described
 
 
 def test_tables_and_queries(spark, form, tmp_path, monkeypatch):
@@ -263,11 +330,11 @@ def stream_form(form, tmp_path):
     return form
 
 
-@pytest.mark.parametrize("output", ["rows", pytest.param("array", marks=pytest.mark.long)])
+@pytest.mark.parametrize("output", ["rows", pytest.param("events", marks=pytest.mark.long)])
 def test_a_stream(spark, form, tmp_path, data, output):
     form = stream_form(form, tmp_path)
     form["matches"]["output"] = output
-    if output == "array":
+    if output == "events":
         del form["rejects"]
     first = run(form, spark)
     counts = first.counts
@@ -275,13 +342,40 @@ def test_a_stream(spark, form, tmp_path, data, output):
     assert (counts.events, counts.matches) == (200, len(EXPECTED))
     assert dict(counts.top_rules) == Counter(rule for _, rule in EXPECTED)
     found = read_matches(spark, f"{tmp_path}/matches")
-    if output == "array":
+    if output == "events":
         found = found.selectExpr("key", "explode(rule_ids) as rule_id")
         assert sum(bar.count for bar in counts.matches_per_event) == 200
     assert sorted((row.key, row.rule_id) for row in found.collect()) == sorted(EXPECTED)
     again = run(form, spark)  # no new events
     assert (again.rules, again.counts.events, again.counts.matches) == (len(RULES), 0, 0)
     assert (tmp_path / "matches-report" / "page.html").exists()
+
+
+@pytest.mark.parametrize("spark", ["classic"], indirect=True)
+@pytest.mark.parametrize("rejects", [True, False])
+def test_what_goes_to_a_table_is_counted_as_it_is_written(spark, form, tmp_path, rejects):
+    """Nothing can be read back of such a sink; what is not known is absent."""
+    form = stream_form(form, tmp_path)
+    form["matches"] = {"table": "streamed", "format": "parquet"}
+    form["job"]["report"] = f"{tmp_path}/report"
+    if not rejects:
+        del form["rejects"]
+    told = []
+    try:
+        summary = run(form, spark, told=told.append)
+        assert spark.table("streamed").count() == len(EXPECTED)
+    finally:
+        spark.sql("drop table if exists streamed")
+    counts = summary.counts
+    assert (counts.events, counts.events_rejected, counts.matches) == (200, 0, len(EXPECTED))
+    assert (counts.events_matched, counts.rules_matched) == (None, None)
+    written = json.loads((tmp_path / "report" / "summary.json").read_text())
+    assert written["matches"] == len(EXPECTED)
+    assert not {"events_matched", "rules_matched"} & set(written)
+    assert f"matches  {len(EXPECTED):,}, " in "\n".join(summary.sentences())
+    batches = [line for line in told if line.startswith("batch ")]
+    assert len(batches) == 2  # one per file
+    assert all(f", rules {summary.rules_version[:12]}" in line for line in batches)
 
 
 KNOWN = """

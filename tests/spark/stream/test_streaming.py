@@ -201,7 +201,7 @@ def test_arrays_formats_and_choices(place):
     place.add(*PEOPLE[:20])
     place.add(*PEOPLE[20:])
     sink = Sink(path=place.sink, format="json", partition_by=("city",))
-    place.run(sink=sink, keep=["key", "city"], output="array", layout="sharded")
+    place.run(sink=sink, keep=["key", "city"], output="events", layout="sharded")
     rows = place.rows()
     assert {row.key for row in rows} == {one["key"] for one in PEOPLE}
     found = {(row.key, rule) for row in rows for rule in row.rule_ids}
@@ -298,7 +298,7 @@ def test_what_is_wrong_is_said_at_the_start(spark, place, events):
             place.run(**more)
     place.run()
     with pytest.raises(ValueError, match="another schema"):
-        place.run(output="array")
+        place.run(output="events")
     place.checkpoint += "-2"
     with pytest.raises(ValueError, match="another checkpoint"):
         place.run()

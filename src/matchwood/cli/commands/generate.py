@@ -15,11 +15,11 @@ from matchwood.cli.spark_session import session, spark_module
 
 WORKLOADS = ("audiences", "abe-gen", "fontoura", "ads")
 
-# The format that is written by this process, without Spark.
-WITHOUT_SPARK = "jsonl"
+# The format that has one file per table, and no pipeline file.
+LINES = "jsonl"
 
 # All formats that can be written.
-WRITTEN_FORMATS = ("parquet", "json", "csv", WITHOUT_SPARK)
+WRITTEN_FORMATS = ("parquet", "json", "csv", LINES)
 
 # Events that are made at a time.
 EVENTS_AT_ONCE = 100_000
@@ -36,37 +36,47 @@ def generate(
     kind: Annotated[
         str,
         typer.Option(
-            "--format", metavar="NAME", help="parquet, json or csv on Spark; jsonl without it."
+            "--format", metavar="NAME", help="parquet, json, csv, or jsonl: one file per table."
         ),
     ] = "parquet",
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random generator.")] = 1,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace existing files.")] = False,
+    with_spark: Annotated[
+        bool, typer.Option("--spark", help="Let Spark write the tables, on all its cores.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Generate the rules and events of a workload.
 
-    On Spark, it also writes a pipeline file that matches them.
+    Tables of a local folder have a pipeline file beside them, which matches them on Spark.
     """
     if workload not in WORKLOADS:
         misuse(f"no workload {workload!r}: expected one of {', '.join(WORKLOADS)}")
     if kind not in WRITTEN_FORMATS:
         misuse(f"no format {kind!r}: expected {', '.join(WRITTEN_FORMATS)}")
-    local = re.match(r"[A-Za-z][\w+.-]+:", out) is None
+    local = is_local(out)
     folder = Path(out)
-    names = ("rules.jsonl", "events.jsonl") if kind == WITHOUT_SPARK else ("rules", "events")
+    names = ("rules.jsonl", "events.jsonl") if kind == LINES else ("rules", "events")
     existing = [name for name in (*names, "pipeline.toml") if (folder / name).exists()]
     if local and existing and not overwrite:
         misuse(f"{folder / existing[0]} is there already: --overwrite replaces it")
     begun = perf_counter()
-    if kind == WITHOUT_SPARK:
-        if not local:
-            misuse(f"{out} is not a local folder: {WITHOUT_SPARK} is written without Spark")
+    if kind == LINES:
+        if not local or with_spark:
+            misuse(f"{LINES} is written without Spark, to a local folder: choose another format")
         paths = write_lines(workload, folder, rules, events, seed)
         next_command = f"matchwood match {paths['rules']} {paths['events']}"
-        figures = {"rules": rules, "events": events, "paths": paths}
+        figures: dict[str, Any] = {"rules": rules, "events": events, "paths": paths}
     else:
-        figures = on_spark(workload, out, local, rules, events, kind, seed, overwrite)
-        next_command = f"matchwood run {figures['pipeline']}" if local else ""
+        make = on_spark if with_spark or not local else here
+        figures = {"rules": rules, "events": events}
+        figures["paths"] = make(workload, out, rules, events, kind, seed, overwrite)
+        next_command = ""
+        if local:
+            from matchwood.lab.workloads.spark_tables import write_pipeline
+
+            figures["pipeline"] = str(write_pipeline(workload, kind, folder))
+            next_command = f"matchwood run {figures['pipeline']}"
     seconds = perf_counter() - begun
     if as_json:
         print_json({**figures, "seconds": round(seconds, 3)})
@@ -76,34 +86,46 @@ def generate(
         print(next_command)
 
 
+def here(
+    workload: str, out: str, rules: int, events: int, kind: str, seed: int, overwrite: bool
+) -> dict[str, str]:
+    """Write the tables from this process; their paths."""
+    from matchwood.lab.workloads.table_files import write_tables
+
+    return write_tables(
+        workload,
+        Path(out).resolve(),
+        rules=rules,
+        events=events,
+        format=kind,
+        seed=seed,
+        overwrite=overwrite,
+    )
+
+
 def on_spark(
-    workload: str,
-    out: str,
-    local: bool,
-    rules: int,
-    events: int,
-    kind: str,
-    seed: int,
-    overwrite: bool,
-) -> dict[str, Any]:
-    """Let Spark write the tables, and their paths; locally, with a pipeline file beside them."""
+    workload: str, out: str, rules: int, events: int, kind: str, seed: int, overwrite: bool
+) -> dict[str, str]:
+    """Let Spark write the tables; their paths."""
     make = spark_module("matchwood.lab.workloads.spark_tables")
     sessions = spark_module("matchwood.spark.session")
     with session(sessions.session_for_work) as spark:
-        paths = make.generate(
+        paths: dict[str, str] = make.generate(
             spark,
             workload,
-            str(Path(out).resolve()) if local else out,
+            str(Path(out).resolve()) if is_local(out) else out,
             rules=rules,
             events=events,
             format=kind,
             seed=seed,
             mode="overwrite" if overwrite else "error",
         )
-    figures = {"rules": rules, "events": events, "paths": paths}
-    if local:
-        figures["pipeline"] = str(make.write_pipeline(workload, kind, Path(out)))
-    return figures
+    return paths
+
+
+def is_local(out: str) -> bool:
+    """Whether a path is one of this machine, and not a URL."""
+    return re.match(r"[A-Za-z][\w+.-]+:", out) is None
 
 
 def write_lines(name: str, folder: Path, rules: int, events: int, seed: int) -> dict[str, str]:

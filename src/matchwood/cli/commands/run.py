@@ -23,6 +23,9 @@ def run(
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 1 if a rule or an event was rejected.")
     ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Show also what matchwood and Spark log.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Run a pipeline file on Spark.
@@ -36,18 +39,46 @@ def run(
     except PipelineError as error:
         misuse(str(error))
     runs = spark_module("matchwood.spark.pipeline.pipeline_run")
+    try:
+        summary = _run(runs, read, verbose)
+    except KeyboardInterrupt:
+        print("matchwood: interrupted", file=sys.stderr)
+        raise typer.Exit(runs.INTERRUPTED) from None
+    print(summary.to_json().rstrip() if as_json else "\n".join(summary.sentences()))
+    if summary.interrupted:
+        raise typer.Exit(runs.INTERRUPTED)
+    rejected = summary.rules_rejected + (summary.counts.events_rejected or 0)
+    raise typer.Exit(1 if strict and rejected else 0)
+
+
+def _run(runs: Any, read: Any, verbose: bool) -> Any:
+    """The summary of a run; mistakes in the file are misuse."""
+    from matchwood.spark.pipeline.pipeline_file import PipelineError
+
     with session(runs.session_for, read) as spark:
+        if verbose:
+            log_everything(spark)
         try:
             with Stages() as stages:
-                summary = runs.run(read, spark, progress=stages.report)
+                summary = runs.run(read, spark, progress=stages.report, told=stages.tell)
         except PipelineError as error:
             misuse(str(error))
         except runs.RunError as error:
             print(f"matchwood: {error}", file=sys.stderr)
             raise typer.Exit(FAILED) from None
-    print(summary.to_json().rstrip() if as_json else "\n".join(summary.sentences()))
-    rejected = summary.rules_rejected + summary.counts.events_rejected
-    raise typer.Exit(1 if strict and rejected else 0)
+    return summary
+
+
+def log_everything(spark: Any) -> None:
+    """Let matchwood log what it does, and Spark its warnings, on standard error."""
+    import logging
+
+    from matchwood.spark.session import is_connect
+
+    logging.basicConfig(format="%(asctime)s %(name)s: %(message)s")
+    logging.getLogger("matchwood").setLevel(logging.INFO)
+    if not is_connect(spark):
+        spark.sparkContext.setLogLevel("WARN")
 
 
 class Stages:
@@ -77,6 +108,13 @@ class Stages:
 
             self._status = Console(stderr=True).status(f"{stage} …")
             self._status.start()
+
+    def tell(self, line: str) -> None:
+        """Print a line about what the present stage does."""
+        if self._status is not None:
+            self._status.console.print(line, markup=False, highlight=False)
+        else:
+            print(line, file=sys.stderr, flush=True)
 
     def close(self) -> None:
         if self._status is not None:

@@ -171,7 +171,7 @@ def abe_gen(spark: SparkSession, folder: str) -> dict[str, Figures]:
     kernel = Kernel(matcher)
     coded = [kernel.coded_batch(dicts[low : low + EVENTS]) for low in range(0, len(dicts), EVENTS)]
     matched_events = match_events(
-        events, compiled, keep=["key"], attributes="attributes", output="array"
+        events, compiled, keep=["key"], attributes="attributes", output="events"
     )
     matches = sum(batch.num_rows for batch in matcher.match_batches(table))
     same(matched_events.selectExpr("sum(size(rule_ids))").collect()[0][0], matches)

@@ -14,5 +14,6 @@ name:
 
 Others are used by benchmarks and tests: `half_ranges` (conjunctions of wide ranges) and
 `string_rules` (detections over text). `predicate_pool` and `drawing` are what generators draw from;
-`spark_tables` makes the rules and events of a workload on Spark.
+`spark_tables` makes the rules and events of a workload on Spark, and `table_files` writes the same
+tables from this process.
 """

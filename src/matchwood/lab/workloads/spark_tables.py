@@ -60,11 +60,7 @@ def generate_rules(
 
     Ids are strings in audiences and integers elsewhere.
     """
-    made = workload_of(workload, rules=rules, seed=seed)
-
-    def make(start: int, stop: int) -> dict[str, list[Any]]:
-        return {"id": list(rule_ids(workload, start, stop)), "rule": made.texts(start, stop)}
-
+    make = rule_maker(workload, rules, seed)
     return _table(spark, rules, make, RULES[workload], tasks)
 
 
@@ -81,8 +77,23 @@ def generate_events(
     The attributes are columns in audiences, and one map elsewhere, where each event has few of
     many; with `text`, one column of JSON, for formats that have neither lists nor maps.
     """
+    make = event_maker(workload, seed, text)
+    return _table(spark, events, make, events_schema(workload, text), tasks)
+
+
+def rule_maker(workload: str, rules: int, seed: int) -> Make:
+    """A function that makes the columns of a table of rules, from one row to another."""
+    made = workload_of(workload, rules=rules, seed=seed)
+
+    def make(start: int, stop: int) -> dict[str, list[Any]]:
+        return {"id": list(rule_ids(workload, start, stop)), "rule": made.texts(start, stop)}
+
+    return make
+
+
+def event_maker(workload: str, seed: int, text: bool) -> Make:
+    """A function that makes the columns of a table of events, from one row to another."""
     made = workload_of(workload, seed=seed)
-    schema = _events_schema(workload, text)
 
     def make(start: int, stop: int) -> dict[str, list[Any]]:
         numbers = list(range(start, stop))
@@ -94,7 +105,7 @@ def generate_events(
             return {KEY: numbers, ATTRIBUTES: [list(event.items()) for event in happened]}
         return {KEY: numbers} | {n: [event.get(n) for event in happened] for n in VISIT}
 
-    return _table(spark, events, make, schema, tasks)
+    return make
 
 
 def generate(
@@ -127,7 +138,7 @@ def generate(
 def write_pipeline(workload: str, format: str, folder: Path) -> Path:
     """A pipeline file beside the tables, ready to be run."""
     in_one_column = format == "csv" or workload in OF_PAPERS
-    schemas = {"rules": RULES[workload], "events": _events_schema(workload, format == "csv")}
+    schemas = {"rules": RULES[workload], "events": events_schema(workload, format == "csv")}
     lines = [f"# matchwood run pipeline.toml: {workload}"]
     for name, schema in schemas.items():
         lines += ["", f"[{name}]", f'format = "{format}"', f'path = "${{HERE}}/{name}"']
@@ -144,7 +155,8 @@ def write_pipeline(workload: str, format: str, folder: Path) -> Path:
     return file
 
 
-def _events_schema(workload: str, text: bool) -> dict[str, str]:
+def events_schema(workload: str, text: bool) -> dict[str, str]:
+    """The columns of a table of events and their Spark types."""
     return AS_TEXT if text else AS_MAP if workload in OF_PAPERS else AS_COLUMNS
 
 
@@ -164,7 +176,7 @@ def _table(
     def run(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
-        arrow = _arrow_schema(schema)
+        arrow = arrow_schema(schema)
         for batch in batches:
             for block in batch.column(0).to_pylist():
                 start = block * BLOCK
@@ -173,7 +185,8 @@ def _table(
     return spark.range(0, blocks, 1, tasks).mapInArrow(run, _ddl(schema))
 
 
-def _arrow_schema(schema: dict[str, str]) -> Any:
+def arrow_schema(schema: dict[str, str]) -> Any:
+    """The Arrow schema for columns with these Spark types."""
     import pyarrow as pa
 
     kinds = {

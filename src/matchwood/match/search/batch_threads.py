@@ -100,7 +100,7 @@ class _Workers(Generic[_Piece, _Result]):
                         return
                     del result  # or else its memory could not be used again
                 self._say(_Message(number, is_last=True))
-            except BaseException as error:  # noqa: BLE001 - it is raised in the caller's thread
+            except BaseException as error:
                 self._say(_Message(number, error=error))
 
     def _say(self, message: _Message) -> bool:

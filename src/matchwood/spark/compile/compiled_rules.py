@@ -22,6 +22,7 @@ from matchwood.spark.compile.pieces import PieceCollector, SegmentFile
 from matchwood.spark.compile.rules_version import schema_to_json
 from matchwood.spark.events.event_attributes import problems
 from matchwood.spark.session import ship
+from matchwood.spark.storage import exists
 
 # The version of the format that `save` writes.
 FORMAT = 1
@@ -154,14 +155,17 @@ def rejected_frame(table: DataFrame, id_type: str) -> DataFrame:
 
 
 def _manifest(spark: SparkSession, path: str) -> Any:
-    from pyspark.errors import AnalysisException
+    manifest = f"{path.rstrip('/')}/manifest"
+    if not exists(spark, manifest):
+        return None
+    return spark.read.schema(_MANIFEST).parquet(manifest).first()
 
-    try:
-        return spark.read.schema(_MANIFEST).parquet(f"{path.rstrip('/')}/manifest").first()
-    except AnalysisException as error:
-        if "PATH_NOT_FOUND" in str(error):
-            return None
-        raise
+
+def stored_attributes(spark: SparkSession, path: str) -> dict[str, list[str]]:
+    """The attributes of stored rules, with the families of value that rules ask for."""
+    row = _manifest(spark, path)
+    attributes: dict[str, list[str]] = {} if row is None else json.loads(row.facts)["attributes"]
+    return attributes
 
 
 def load(spark: SparkSession, path: str) -> CompiledRules:

@@ -37,6 +37,7 @@ from matchwood.spark.compile.pieces import PieceCollector, SegmentFile
 from matchwood.spark.compile.rules_version import BUCKETS, version_of
 from matchwood.spark.compile.shard_build import BuildOptions, compiling
 from matchwood.spark.events.event_attributes import column
+from matchwood.spark.executors import check_executors
 from matchwood.spark.kernel_shipping import ship_kernels
 from matchwood.spark.session import session_of, ship
 
@@ -77,6 +78,7 @@ def compile_rules(
     if enforce and schema is None:
         raise TypeError("enforce: expected a Schema, found None")
     spark = session_of(rules)
+    check_executors(spark)
     check_operators(spark, operators)
     id_type = _id_type(rules, id)
     chosen = _selected(rules, id, rule, tags, priority, id_type)

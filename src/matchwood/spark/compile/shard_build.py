@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 
 from matchwood.language import parse
 from matchwood.language.errors import RuleError
-from matchwood.language.tree import Node, attributes_in, walk
+from matchwood.language.tree import Call, Node, attributes_in, walk
+from matchwood.language.tree.arithmetic import Attribute
+from matchwood.language.values import read
 from matchwood.schema import Schema
 from matchwood.spark.compile import pieces
 from matchwood.spark.compile.rules_version import bucket_hashes
@@ -184,3 +186,8 @@ def _add_mentioned(tree: Node, families: dict[str, set[str]]) -> None:
     for node in walk(tree):
         for name, family in expected_families(node):
             families[name].add(str(family))
+        if isinstance(node, Call) and node.name == "contains":
+            subject, item = node.arguments
+            kind = read(item).family
+            if isinstance(subject, Attribute) and kind is not None:
+                families[subject.name].add(str(kind))

@@ -146,10 +146,13 @@ def _refuse_two_spellings(schema: StructType) -> None:
 
 
 def provided(schema: StructType, prefix: str = "") -> Iterator[tuple[str, DataType]]:
-    """Every attribute of rows with this schema and its type; for a list, that of its items."""
+    """Every attribute of rows with this schema and its type; for a list, that of its items.
+
+    The items of lists in a list have no type that predicates can see, and stay an array here.
+    """
     for field in schema.fields:
         name, kind = prefix + field.name, field.dataType
-        while isinstance(kind, ArrayType):
+        if isinstance(kind, ArrayType):
             kind = kind.elementType
         yield name, kind
         if isinstance(kind, StructType):
@@ -198,8 +201,11 @@ def _misfits(name: str, kind: DataType, families: Sequence[str]) -> list[str]:
     if family is None and _is_open(kind):
         return []
     wrong = [asked for asked in families if family is None or not fits(family, Family(asked))]
+    shown = kind.simpleString()
+    if isinstance(kind, ArrayType):
+        shown = f"lists of lists (array<{shown}>)"
     return [
-        f"rules ask for {name!r} as a {asked}, but events have it as {kind.simpleString()}: "
+        f"rules ask for {name!r} as a {asked}, but events have it as {shown}: "
         "it is undefined for every event"
         for asked in wrong
     ]
@@ -212,7 +218,7 @@ def _map_problems(
     if not isinstance(kind, MapType) or isinstance(kind.valueType, StructType | MapType):
         return []
     value = kind.valueType
-    while isinstance(value, ArrayType):
+    if isinstance(value, ArrayType):
         value = value.elementType
     return [
         sentence for name, families in asked.items() for sentence in _misfits(name, value, families)

@@ -2,6 +2,6 @@
 
 import sys
 
-from matchwood.spark.pipeline.pipeline_run import main
+from matchwood.spark.pipeline.program import main
 
 sys.exit(main())

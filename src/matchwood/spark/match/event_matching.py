@@ -12,8 +12,9 @@ from matchwood.schema import Schema
 from matchwood.spark.compile.compiled_rules import CompiledRules
 from matchwood.spark.compile.operator_modules import check_operators
 from matchwood.spark.events.event_attributes import Reading, column, prepare
+from matchwood.spark.executors import check_executors
 from matchwood.spark.kernel_shipping import ship_kernels
-from matchwood.spark.match.plan import ARRAY, REPLICATED, ROWS, SHARDED, Plan
+from matchwood.spark.match.plan import EVENTS, FORMER_OUTPUTS, REPLICATED, ROWS, SHARDED, Plan
 from matchwood.spark.match.tasks import matching, rejecting
 from matchwood.spark.session import session_of
 
@@ -37,7 +38,7 @@ def match_events(
 ) -> DataFrame:
     """Which rules are true of which events: the columns in `keep`, `rule_id`, `rules_version`.
 
-    There is one row per match or, with output="array", one row per event, which has `rule_ids`.
+    There is one row per match or, with output="events", one row per event, which has `rule_ids`.
     `attributes` names a column that holds the event (a map, a JSON string or a variant); without
     it, the columns are the attributes. `tags` and `limit` are those of `Matcher.match`.
 
@@ -53,6 +54,7 @@ def match_events(
     it is replicated if the segments take at most `memory` bytes.
     """
     keep = _names(keep, "keep")
+    output = FORMER_OUTPUTS.get(output, output)
     _check_arguments(keep, output, limit, layout, rejects)
     if layout is None:
         layout = REPLICATED if compiled.bytes <= memory else SHARDED
@@ -81,6 +83,7 @@ def _prepared(
     enforce: bool,
 ) -> tuple[DataFrame, Reading]:
     """The columns of events that the rules need, and how a worker reads them."""
+    check_executors(session_of(events))
     check_operators(session_of(events), compiled.operators)
     # An operator gets the whole event and may use attributes that no rule mentions.
     mentioned = compiled.attributes if compiled.operators is None else None
@@ -137,8 +140,8 @@ def _names(names: Iterable[str], what: str) -> tuple[str, ...]:
 def _check_arguments(
     keep: Sequence[str], output: str, limit: int | None, layout: str | None, rejects: str | None
 ) -> None:
-    if output not in (ROWS, ARRAY):
-        raise ValueError(f"output is {ROWS!r} or {ARRAY!r}, found {output!r}")
+    if output not in (ROWS, EVENTS):
+        raise ValueError(f"output is {ROWS!r} or {EVENTS!r}, found {output!r}")
     if layout not in (None, REPLICATED, SHARDED):
         raise ValueError(f"layout is {REPLICATED!r} or {SHARDED!r}, found {layout!r}")
     if limit is not None and limit < 0:

@@ -14,7 +14,9 @@ from matchwood.schema import Schema
 from matchwood.spark.events.event_attributes import Reading
 
 # What `match_events` writes: one row per match, or one row per event with an array of rules.
-ROWS, ARRAY = "rows", "array"
+ROWS, EVENTS = "rows", "events"
+# Outputs by the names that they had before, which are still accepted.
+FORMER_OUTPUTS = {"array": EVENTS}
 # How segments are held: all of them open in every worker, or one shard after the other.
 REPLICATED, SHARDED = "replicated", "sharded"
 
@@ -30,7 +32,7 @@ class Plan(NamedTuple):
     names: tuple[str, ...]  # of the segment files
     id_type: str  # "string" or "bigint", as Spark calls them
     reading: Reading
-    output: str  # ROWS or ARRAY
+    output: str  # ROWS or EVENTS
     layout: str  # REPLICATED or SHARDED
     rejects: bool  # whether events that cannot be read are written too, with the reason
     tags: tuple[str, ...] | None

@@ -22,7 +22,7 @@ from matchwood.spark.compile.compiled_rules import CompiledRules
 from matchwood.spark.compile.operator_modules import check_operators
 from matchwood.spark.events.event_attributes import COLUMNS, Reading, provides
 from matchwood.spark.kernel_shipping import ship_kernels
-from matchwood.spark.match.plan import ARRAY, REPLICATED, Plan
+from matchwood.spark.match.plan import EVENTS, REPLICATED, Plan
 from matchwood.spark.session import version_of
 
 # Rows that a table function gathers before it matches them together.
@@ -52,7 +52,7 @@ def register(
         compiled.ship(spark),
         compiled.id_type,
         Reading(COLUMNS, (), tuple(compiled.attributes), ()),
-        ARRAY,
+        EVENTS,
         REPLICATED,
         False,
         None if tags is None else tuple(tags),

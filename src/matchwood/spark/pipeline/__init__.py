@@ -12,8 +12,10 @@
 pipeline_file       the keys that a file may have, and reading it (without PySpark)
 toml_lines          the line of each key, for error messages
 preflight           errors that would otherwise stop a run half-way
-pipeline_run        `run`, stage by stage, and the program that spark-submit starts
+pipeline_run        `run`, stage by stage
+program             what spark-submit starts
 stream_run          a run whose events are a stream
+interrupt           what Ctrl-C does meanwhile
 summary             the figures of a run
 report_page         the figures as a page of plots
 """

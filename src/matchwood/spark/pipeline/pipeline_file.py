@@ -127,6 +127,8 @@ SECTIONS: dict[str, type] = {
 }
 # Keys that had another name in earlier versions.
 RENAMED: dict[tuple[str, ...], str] = {("job", "check"): "enforce"}
+# Values that had another name in earlier versions, and are still accepted.
+FORMER_VALUES: dict[tuple[str, ...], str] = {("matches", "output", "array"): "events"}
 # What to ask where a required section is missing.
 WANTED = {
     "rules": "where do rules come from?",
@@ -227,6 +229,7 @@ class _Reader:
         return _VARIABLE.sub(replacement, value)
 
     def choice(self, value: str, choices: tuple[str, ...], key: tuple[str, ...]) -> str:
+        value = FORMER_VALUES.get((*key, value), value)
         if value not in choices:
             expected = " or ".join(map(repr, choices))
             near = nearest(value, choices)
@@ -315,3 +318,6 @@ def _check_sink(pipeline: Pipeline, name: str, sink: Sink) -> None:
         raise pipeline.error(f"[{name}] needs 'path', 'table' or 'format'", name)
     if sink.path is not None and format_of(sink) is None:
         raise pipeline.error(f"[{name}] needs 'format': its path has no ending", name, "path")
+    for key in ("key", "headers"):
+        if getattr(sink, key) and sink.format != "kafka":
+            raise pipeline.error(f"{key!r} is for format = 'kafka'", name, key)

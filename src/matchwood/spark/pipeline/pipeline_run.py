@@ -8,7 +8,6 @@ whatever the sink held before.
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -26,8 +25,12 @@ from matchwood.spark.compile.compiled_rules import CompiledRules, StoredRulesErr
 from matchwood.spark.compile.compiler import compile_rules
 from matchwood.spark.compile.operator_modules import MissingOperators, check_operators
 from matchwood.spark.events.event_attributes import column
+from matchwood.spark.executors import check_executors
+from matchwood.spark.json_lines import CORRUPT, CORRUPT_REASON
 from matchwood.spark.kernel_shipping import count_kernels, ship_kernels
 from matchwood.spark.match.event_matching import match_events
+from matchwood.spark.match.plan import EVENTS, ROWS
+from matchwood.spark.pipeline.interrupt import Interrupt
 from matchwood.spark.pipeline.pipeline_file import Pipeline, PipelineError
 from matchwood.spark.pipeline.preflight import (
     check_columns,
@@ -37,16 +40,28 @@ from matchwood.spark.pipeline.preflight import (
 )
 from matchwood.spark.pipeline.report_page import page
 from matchwood.spark.pipeline.stream_run import StreamRun
-from matchwood.spark.pipeline.summary import Summary, count_events, count_rules
+from matchwood.spark.pipeline.summary import Summary, count_events, count_reasons, count_rules
 from matchwood.spark.profiling import profile
-from matchwood.spark.session import session_for_work
-from matchwood.spark.storage import CORRUPT, REASON, UNREADABLE, location, reason, write
+from matchwood.spark.session import is_connect, session_for_work
+from matchwood.spark.storage import (
+    REASON,
+    UNREADABLE,
+    corrupt_columns,
+    location,
+    reason,
+    why_corrupt,
+    write,
+)
 
 # The columns of rejected rules.
 REJECTED_RULES = ("id", "rule", "line", "column", "reason")
 # The columns that matches have besides those in `keep`, for each output.
-ADDED = {"rows": ("rule_id", "rules_version"), "array": ("rule_ids", "rules_version")}
+ADDED = {ROWS: ("rule_id", "rules_version"), EVENTS: ("rule_ids", "rules_version")}
 
+# Names that columns in `keep` cannot have.
+RESERVED = {*ADDED[ROWS], *ADDED[EVENTS], REASON, UNREADABLE, CORRUPT, CORRUPT_REASON}
+# The exit code of a run that was interrupted, as shells have it.
+INTERRUPTED = 130
 # Called with the name of a stage and None when it begins, and with what it did when it ends.
 StageProgress = Callable[[str, str | None], None]
 
@@ -64,23 +79,31 @@ def run(
     spark: SparkSession | None = None,
     *,
     progress: StageProgress | None = None,
+    told: Callable[[str], None] | None = None,
 ) -> Summary:
     """Run a pipeline: a file, or a mapping of the same form.
 
     It runs on the session that is given, or the active one, as it is; if there is neither, one is
     started. Rules and events that cannot be read are counted and go to their sinks; they do not
     stop the run.
+
+    `progress` is called when a stage begins and when it ends, and `told` with a line about each
+    micro-batch of a stream. An interrupt (Ctrl-C) ends a stream after the micro-batch that is
+    running: the summary is written and returned, and says `interrupted`. Any other stage is
+    cancelled, and KeyboardInterrupt raised.
     """
     pipeline = Pipeline.of(config)
-    return _PipelineRun(pipeline, spark or session_for(pipeline), progress or _silent).all()
+    spark = spark or session_for(pipeline)
+    with Interrupt(spark) as interrupt:
+        return _PipelineRun(pipeline, spark, interrupt, progress, told).all()
 
 
 def session_for(pipeline: Pipeline) -> SparkSession:
-    """The session that a pipeline runs on if none is source."""
+    """The session that a pipeline runs on if none is given."""
     return session_for_work({"spark.app.name": pipeline.job.name, **pipeline.spark})
 
 
-def _silent(stage: str, done: str | None) -> None:
+def _silent(*_: object) -> None:
     pass
 
 
@@ -96,17 +119,29 @@ class _Inputs:
 class _PipelineRun:
     """One run, and the time that each of its stages took."""
 
-    def __init__(self, pipeline: Pipeline, spark: SparkSession, progress: StageProgress) -> None:
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        spark: SparkSession,
+        interrupt: Interrupt,
+        progress: StageProgress | None,
+        told: Callable[[str], None] | None,
+    ) -> None:
         self.pipeline = pipeline
         self.spark = spark
-        self.progress = progress
+        self.interrupt = interrupt
+        self.progress = progress or _silent
+        self.told = told or _silent
         self.stages: dict[str, float] = {}
         self.outcome = ""
+        self.interrupted = False  # whether a stream was ended by an interrupt
 
     def all(self) -> Summary:
         started = datetime.now(UTC).isoformat(timespec="seconds")
         job = self.pipeline.job
-        summary = Summary(job.name, job.mode, started)
+        summary = Summary(job.name, job.mode, started, places=places(self.pipeline))
+        if not is_connect(self.spark) and self.spark.sparkContext.uiWebUrl:
+            self.told(f"Spark shows its jobs at {self.spark.sparkContext.uiWebUrl}")
         with self.stage("open"):
             inputs = self.open()
         with self.stage("kernels"):
@@ -137,18 +172,20 @@ class _PipelineRun:
         return self.matched(inputs.events, compiled, summary)
 
     def stream(self, inputs: _Inputs, summary: Summary) -> Summary:
-        stream = StreamRun(self.pipeline, self.spark)
+        stream = StreamRun(self.pipeline, self.spark, self.told)
         with self.stage("start"):
             stream.start(inputs.events, inputs.schema)
             note = stream.note()
             self.outcome = f"{note['rules']:,} rules, {note['rejected']:,} rejected"
-        with self.stage("match"):
-            stream.wait()
+        with self.stage("match"), self.patient():
+            stream.wait(self.interrupt)
             self.outcome = f"{stream.batches:,} micro-batches to {location(self.pipeline.matches)}"
         with self.stage("count"):
             note = stream.note()  # the rules may have changed since the start
             counts, warnings = stream.counts(note["rules"])
-            self.outcome = f"{counts.events:,} events, {counts.matches:,} matches"
+            found = "" if counts.matches is None else f", {counts.matches:,} matches"
+            self.outcome = f"{counts.events:,} events{found}"
+            warnings = (*stream.warnings(note), *warnings)
         return replace(
             summary,
             rules=note["rules"],
@@ -156,27 +193,50 @@ class _PipelineRun:
             rules_version=note["version"],
             warnings=warnings,
             counts=counts,
+            interrupted=self.interrupted,
         )
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
         self.progress(name, None)
         self.outcome = ""
+        self.describe(f"{self.pipeline.job.name}: {name}")
         started = perf_counter()
         try:
+            if self.interrupt.times:
+                raise KeyboardInterrupt
             yield
         except PipelineError:
             raise
         except Exception as error:
+            if self.interrupt.times:  # its jobs were cancelled
+                raise KeyboardInterrupt from None
             raise RunError(name, error) from error
+        finally:
+            self.describe(None)
         self.stages[name] = perf_counter() - started
         self.progress(name, self.outcome)
+
+    def describe(self, text: str | None) -> None:
+        """Say what the jobs of a stage are for, where Spark lists them."""
+        if not is_connect(self.spark):
+            self.spark.sparkContext.setLocalProperty("spark.job.description", text)  # type: ignore[arg-type]
+
+    @contextmanager
+    def patient(self) -> Iterator[None]:
+        """While this lasts, an interrupt cancels no jobs: the stream is ended by itself."""
+        self.interrupt.cancels = False
+        yield
+        self.interrupted = self.interrupt.times > 0
+        self.interrupt.times = 0
+        self.interrupt.cancels = True
 
     # Before the work
 
     def open(self) -> _Inputs:
         """Open the sources and check the sinks, so that nothing is missing later."""
         pipeline = self.pipeline
+        check_executors(self.spark)
         rules = None
         if pipeline.rules.compiled is None:
             rules = open_source(self.spark, pipeline, "rules")
@@ -197,7 +257,7 @@ class _PipelineRun:
         pipeline = self.pipeline
         keep = pipeline.events.keep
         for name in keep:
-            if name.lower() in (*ADDED["rows"], *ADDED["array"], REASON, UNREADABLE, CORRUPT):
+            if name.lower() in RESERVED:
                 message = f"keep: {name!r} is the name of a column that is added; use select"
                 raise pipeline.error(message, "events", "keep")
         columns = {
@@ -255,13 +315,13 @@ class _PipelineRun:
         """Match, count and write in one pass over the events."""
         pipeline = self.pipeline
         keep, job = pipeline.events.keep, pipeline.job
-        corrupt = (CORRUPT,) if CORRUPT in events.columns else ()
+        corrupt = tuple(corrupt_columns(events))
         frame = match_events(
             events,
             compiled,
             keep=[*keep, *corrupt],
             attributes=pipeline.events.attributes,
-            output="array",
+            output=EVENTS,
             tags=job.tags or None,
             limit=job.limit,
             layout=None if job.layout == "auto" else job.layout,
@@ -269,12 +329,12 @@ class _PipelineRun:
             enforce=job.enforce,
         )
         if corrupt:
-            why = F.when(F.col(CORRUPT).isNotNull(), F.lit("the line cannot be read"))
-            frame = frame.withColumn(REASON, F.coalesce(why, F.col(REASON)))
+            frame = frame.withColumn(REASON, F.coalesce(why_corrupt(frame), F.col(REASON)))
         frame = frame.persist(StorageLevel.DISK_ONLY)
         try:
             with self.stage("match"):
                 counts = count_events(frame, F.size("rule_ids"), F.col(REASON).isNotNull())
+                counts = count_reasons(counts, frame.where(F.col(REASON).isNotNull()), REASON)
                 self.outcome = f"{counts.events:,} events, {counts.matches:,} matches"
             good = frame.where(F.col(REASON).isNull())
             kept = [column(name) for name in keep]
@@ -284,7 +344,7 @@ class _PipelineRun:
                 self.outcome = f"{counts.rules_matched:,} rules matched"
             with self.stage("write"):
                 arrays = good.select(*kept, "rule_ids", "rules_version")
-                write(rows if pipeline.matches.output == "rows" else arrays, pipeline.matches)
+                write(rows if pipeline.matches.output == ROWS else arrays, pipeline.matches)
                 self.outcome = f"to {location(pipeline.matches)}"
             if pipeline.rejects is not None:
                 with self.stage("rejects"):
@@ -319,6 +379,13 @@ class _PipelineRun:
         return f"{folder.rstrip('/')}/page.html"
 
 
+def places(pipeline: Pipeline) -> dict[str, str]:
+    """Where rows come from and go to, by section, without passwords."""
+    sections = ("rules", "events", "matches", "rejects", "rejected_rules")
+    ends = {name: end for name in sections if (end := getattr(pipeline, name)) is not None}
+    return {name: re.sub(r"//[^/@]*@", "//…@", location(end)) for name, end in ends.items()}
+
+
 def _beside(pipeline: Pipeline) -> str:
     path = pipeline.matches.path
     return f"{path.rstrip('/')}-report" if path else f"{pipeline.job.name}-report"
@@ -326,27 +393,3 @@ def _beside(pipeline: Pipeline) -> str:
 
 def _is_local(folder: str) -> bool:
     return re.match(r"(?!file:)[A-Za-z][\w+.-]+:", folder) is None
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """`python -m matchwood.spark.job pipeline.toml`, and what spark-submit runs."""
-    arguments = sys.argv[1:] if arguments is None else arguments
-    if len(arguments) != 1:
-        print("usage: job pipeline.toml", file=sys.stderr)
-        return 2
-    try:
-        summary = run(arguments[0], progress=log_line)
-    except PipelineError as error:
-        print(f"matchwood: {error}", file=sys.stderr)
-        return 2
-    except RunError as error:
-        print(f"matchwood: {error}", file=sys.stderr)
-        return 3
-    print("\n".join(summary.sentences()))
-    return 0
-
-
-def log_line(stage: str, done: str | None) -> None:
-    """Print progress as lines of a log."""
-    if done is not None:
-        print(f"{stage}: {done}" if done else f"{stage}: done", file=sys.stderr, flush=True)

@@ -9,13 +9,15 @@ import re
 from collections.abc import Callable, Iterable
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType
 
 from matchwood.schema.errors import nearest
 from matchwood.spark.endpoints import RowSource, Sink
 from matchwood.spark.events.event_attributes import column
+from matchwood.spark.json_lines import CORRUPT
 from matchwood.spark.pipeline.pipeline_file import Pipeline, PipelineError
-from matchwood.spark.storage import CORRUPT, load_source, reason
+from matchwood.spark.storage import corrupt_columns, exists, load_source, reason
 
 _NO_FORMAT = re.compile("Failed to find (the )?data source", re.IGNORECASE)
 
@@ -29,10 +31,12 @@ def open_source(spark: SparkSession, pipeline: Pipeline, name: str) -> DataFrame
     frame = _tried(lambda: load_source(spark, source, streaming), pipeline, name, key)
     if source.select:
         opened = frame
-        kept = [CORRUPT] if CORRUPT in frame.columns else []
+        kept = corrupt_columns(frame)
         frame = _tried(lambda: opened.selectExpr(*source.select, *kept), pipeline, name, "select")
     if source.where is not None:
-        chosen, condition = frame, source.where
+        chosen, condition = frame, F.expr(source.where)
+        if CORRUPT in frame.columns:  # whose other columns are null, so that no condition is true
+            condition = condition | F.col(CORRUPT).isNotNull()
         frame = _tried(lambda: chosen.where(condition), pipeline, name, "where")
     return frame
 
@@ -76,18 +80,19 @@ def check_sink(
     if sink is None:
         return
     names = list(columns)
-    for wanted in sink.partition_by:
+    named = {"partition_by": sink.partition_by, "headers": sink.headers}
+    named["key"] = () if sink.key is None else (sink.key,)
+    for key, wanted in ((key, one) for key, several in named.items() for one in several):
         if wanted not in names:
             hint = nearest(wanted, names) or f"; there are {', '.join(names)}"
-            message = f"partition_by: [{name}] has no column {wanted!r}{hint}"
-            raise pipeline.error(message, name, "partition_by")
+            raise pipeline.error(f"{key}: [{name}] has no column {wanted!r}{hint}", name, key)
     if sink.format is not None and not _knows(spark, sink.format):
         message = f"[{name}]: Spark does not know the format {sink.format!r}"
         raise pipeline.error(message, name, "format")
     refuses = sink.mode == "error" and not again
     if sink.table is not None:
         _check_table(spark, pipeline, name, sink, refuses)
-    elif sink.path is not None and refuses and _exists(spark, sink.path):
+    elif sink.path is not None and refuses and exists(spark, sink.path):
         message = f"[{name}]: {sink.path} exists already; mode = 'append' or 'overwrite'?"
         raise pipeline.error(message, name, "path")
 
@@ -103,16 +108,6 @@ def _check_table(
     if refuses and spark.catalog.tableExists(sink.table):
         message = f"[{name}]: {sink.table} exists already; mode = 'append' or 'overwrite'?"
         raise pipeline.error(message, name, "table")
-
-
-def _exists(spark: SparkSession, path: str) -> bool:
-    """Whether anything is at a path. Spark is asked, which reaches any storage."""
-    try:
-        _ = spark.read.format("binaryFile").load(path).schema
-    except Exception as error:
-        if "PATH_NOT_FOUND" in str(error) or "does not exist" in str(error):
-            return False
-    return True
 
 
 def _knows(spark: SparkSession, form: str) -> bool:

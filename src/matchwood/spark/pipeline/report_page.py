@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 
 from matchwood.spark.pipeline.summary import Bar, Summary
@@ -35,22 +35,26 @@ td.number { text-align: right; font-variant-numeric: tabular-nums; }
 def page(summary: Summary) -> str:
     """The whole page as HTML."""
     counts = summary.counts
-    figures = [
+    rejected = counts.events_rejected
+    figures: list[tuple[str, float, str]] = [
         ("rules", summary.rules, f"{summary.rules_rejected:,} rejected"),
-        ("events", counts.events, f"{counts.events_rejected:,} rejected"),
-        ("matches", counts.matches, f"{counts.matches / max(1, counts.events):,.1f} per event"),
-        (
-            "seconds",
-            round(summary.seconds, 1),
-            f"{summary.events_per_second:,.0f} events per second",
-        ),
+        ("events", counts.events, "" if rejected is None else f"{rejected:,} rejected"),
     ]
+    if counts.matches is not None:
+        per_event = f"{counts.matches / max(1, counts.events):,.1f} per event"
+        figures.append(("matches", counts.matches, per_event))
+    rate = f"{summary.events_per_second:,.0f} events per second"
+    figures.append(("seconds", round(summary.seconds, 1), rate))
     plots = [
         _section("Matches per event", _counted(counts.matches_per_event, "events")),
         _section("Matches per rule", _counted(counts.matches_per_rule, "rules")),
         _section("Time per stage", _plot(_seconds(summary), "seconds")),
         _section("Rules with most matches", _table(counts.top_rules)),
     ]
+    if counts.reject_reasons:
+        plots.append(_section("Rejected events", _table(counts.reject_reasons)))
+    if summary.places:
+        plots.append(_section("Inputs and outputs", _places(summary.places)))
     about = f"{summary.mode} of {summary.started}, rules {summary.rules_version[:12]}"
     warnings = "".join(f"<li>{escape(warning)}</li>" for warning in summary.warnings)
     return "\n".join(
@@ -110,6 +114,14 @@ def _plot(rows: Sequence[tuple[str, float, str]], what: str) -> str:
         f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(what)}">'
         f"{axis}{''.join(drawn)}</svg>"
     )
+
+
+def _places(places: Mapping[str, str]) -> str:
+    rows = (
+        f"<tr><td>{escape(name)}</td><td>{escape(place)}</td></tr>"
+        for name, place in places.items()
+    )
+    return f"<table>{''.join(rows)}</table>"
 
 
 def _table(rules: Sequence[tuple[object, int]]) -> str:

@@ -2,34 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from time import sleep
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from matchwood.schema import Schema
+from matchwood.spark.compile.compiled_rules import stored_attributes
 from matchwood.spark.endpoints import Sink, format_of
+from matchwood.spark.events.event_attributes import problems
+from matchwood.spark.match.plan import EVENTS
+from matchwood.spark.pipeline.interrupt import Interrupt
 from matchwood.spark.pipeline.pipeline_file import Pipeline
-from matchwood.spark.pipeline.summary import Counts, count_events, count_rules
+from matchwood.spark.pipeline.summary import Counts, count_events, count_reasons, count_rules
+from matchwood.spark.session import is_connect
+from matchwood.spark.storage import REASON
 from matchwood.spark.stream.changing_rules import UnusableRules
 from matchwood.spark.stream.durable_log import DurableLog, Note
 from matchwood.spark.stream.sink import BATCH, FILES, MARKS, read_matches
-from matchwood.spark.stream.streaming import match_stream
+from matchwood.spark.stream.streaming import BatchFigures, match_stream
 
-# Seconds between two looks at the progress of a stream.
-LOOK_SECONDS = 5
-NOT_COUNTED = "matches were not counted: that is done only if [matches] is a folder of files"
+# Seconds between two looks at a stream, and so until an interrupt is noticed.
+LOOK_SECONDS = 0.5
+NOT_COUNTED = (
+    "matches were not counted: through Spark Connect, that is done only if [matches] is a folder "
+    "of files"
+)
 
 
 class StreamRun:
     """One run of a stream, which begins where the run before ended."""
 
-    def __init__(self, pipeline: Pipeline, spark: SparkSession) -> None:
+    def __init__(
+        self, pipeline: Pipeline, spark: SparkSession, told: Callable[[str], None]
+    ) -> None:
         self._pipeline = pipeline
         self._spark = spark
+        self._told = told
         self._read: dict[int, int] = {}  # events by micro-batch
+        self._written: dict[int, BatchFigures] = {}  # by micro-batch; empty through Connect
         self._before = {name: self._last(name) for name in ("matches", "rejects")}
+        self._schema: StructType | None = None
+        self._looked: object = None  # the last progress that was looked at
         self.query: Any = None
 
     def start(self, events: DataFrame, schema: Schema | None) -> None:
@@ -38,6 +56,7 @@ class StreamRun:
         if not events.isStreaming:
             raise pipeline.error("[events] is a table: expected a stream, or mode = 'batch'", "job")
         assert job.checkpoint is not None
+        self._schema = events.schema
         try:
             self.query = match_stream(
                 events,
@@ -58,47 +77,107 @@ class StreamRun:
                 poll=job.poll or 0,
                 trigger=job.trigger,
                 name=job.name,
+                report=None if is_connect(self._spark) else self._report,
             )
         except UnusableRules as error:
             raise pipeline.error(f"[rules]: {error}", "rules") from error
         except ValueError as error:
             raise pipeline.error(f"[matches]: {error}", "matches") from error
 
-    def wait(self) -> None:
-        """Wait until the query ends, or stop it at a keyboard interrupt."""
-        try:
-            while not self.query.awaitTermination(LOOK_SECONDS):
-                self._look()
-        except KeyboardInterrupt:
-            self.query.stop()
+    def _report(self, figures: BatchFigures) -> None:
+        self._written[figures.number] = figures
+
+    def wait(self, interrupt: Interrupt) -> None:
+        """Wait until the query ends; an interrupt ends it after the micro-batch that is running."""
+        while not self.query.awaitTermination(LOOK_SECONDS):
+            self._look()
+            if interrupt.times:
+                self._stop(interrupt)
+                break
         self._look()
 
+    def _stop(self, interrupt: Interrupt) -> None:
+        """Stop the query when a micro-batch is complete, or at once at a second interrupt."""
+        self._told("interrupted: ending after this micro-batch; interrupt again to end at once")
+        before = self._progressed()
+        while interrupt.times == 1 and self.query.isActive:
+            if self._progressed() != before or not self.query.status["isTriggerActive"]:
+                break
+            sleep(LOOK_SECONDS / 5)
+        self.query.stop()
+
+    def _progressed(self) -> object:
+        """What differs once another micro-batch is complete."""
+        last = self.query.lastProgress
+        return None if last is None else (last["batchId"], last["timestamp"])
+
     def _look(self) -> None:
+        """Note the figures of micro-batches that are complete, and tell those that are new."""
+        progressed = self._progressed()
+        if progressed == self._looked:
+            return
+        self._looked = progressed
         for progress in self.query.recentProgress:
             # Through Spark Connect, only the sources have a number of rows.
             rows = sum(source["numInputRows"] for source in progress["sources"])
-            self._read[progress["batchId"]] = rows
+            number = progress["batchId"]
+            figures = self._written.get(number)
+            if figures is not None and figures.events is not None:
+                rows = figures.events
+            if rows and number not in self._read:
+                self._read[number] = rows
+                self._told(self._line(number, rows, progress))
+
+    def _line(self, number: int, rows: int, progress: Any) -> str:
+        """One line about a micro-batch: how much, how fast, which rules, and how far behind."""
+        line = [f"batch {number}: {rows:,} events"]
+        figures = self._written.get(number)
+        if figures is not None and figures.matches is not None:
+            line.append(f"{figures.matches:,} matches")
+        if figures is not None and figures.rejected:
+            line.append(f"{figures.rejected:,} rejected")
+        seconds = progress["batchDuration"] / 1000
+        line.append(f"{seconds:,.1f} s, {rows / max(seconds, 0.001):,.0f} events per second")
+        if figures is not None:
+            line.append(f"rules {figures.rules_version[:12]}")
+        behind = [lag for source in progress["sources"] if (lag := _behind(source))]
+        return ", ".join([*line, *behind])
 
     @property
     def batches(self) -> int:
-        return sum(1 for rows in self._read.values() if rows)
+        return len(self._read)
 
     def note(self) -> Note:
         """What the checkpoint says about the rules: how many there are, and their version."""
         newest = DurableLog(f"{_folder(self._pipeline)}/matchwood/versions").newest(self._spark)
         return newest or {"version": "", "rules": 0, "rejected": 0}
 
+    def warnings(self, note: Note) -> tuple[str, ...]:
+        """What the rules ask for and the events cannot have."""
+        assert self._schema is not None
+        path = f"{_folder(self._pipeline)}/matchwood/rules/{note['slot']}"
+        asked = stored_attributes(self._spark, path)
+        return tuple(problems(self._schema, self._pipeline.events.attributes, asked))
+
     def counts(self, rules: int) -> tuple[Counts, tuple[str, ...]]:
         """The figures of this run, and warnings of what could not be counted."""
+        figures = self._written.values()
         rejected = self._rows("rejects")
         counts = Counts(
             events=sum(self._read.values()),
-            events_rejected=0 if rejected is None else rejected.count(),
+            events_rejected=_total(one.rejected for one in figures)
+            if rejected is None
+            else rejected.count(),
+            matches=_total(one.matches for one in figures),
         )
+        if rejected is not None:
+            counts = count_reasons(counts, rejected, REASON)
         written = self._rows("matches")
         if written is None:
-            return counts, (NOT_COUNTED,)
-        if self._pipeline.matches.output == "array":
+            if counts.events == 0:
+                return replace(counts, matches=0), ()
+            return counts, (NOT_COUNTED,) if counts.matches is None else ()
+        if self._pipeline.matches.output == EVENTS:
             counted = count_events(written, F.size("rule_ids"), F.lit(False))
             counts = replace(
                 counts,
@@ -107,8 +186,8 @@ class StreamRun:
                 matches_per_event=counted.matches_per_event,
             )
             written = written.select(F.explode("rule_ids").alias("rule_id"))
-        counts = count_rules(counts, written, rules)
-        return replace(counts, matches=counts.matches or written.count()), ()
+            return count_rules(counts, written, rules), ()
+        return replace(count_rules(counts, written, rules), matches=written.count()), ()
 
     def _rows(self, name: str) -> DataFrame | None:
         """What this run wrote to a folder; None if the sink is not a folder of files."""
@@ -127,6 +206,22 @@ class StreamRun:
         assert sink is not None
         newest = DurableLog(f"{str(sink.path).rstrip('/')}/{MARKS}").newest(self._spark)
         return -1 if newest is None else int(newest["number"])
+
+
+def _total(figures: Iterable[int | None]) -> int | None:
+    """The sum of figures; None if there are none, or one of them is not known."""
+    known = list(figures)
+    return None if not known or None in known else sum(one for one in known if one is not None)
+
+
+def _behind(source: Mapping[str, Any]) -> str:
+    """How much of a source is not read yet, if the source tells."""
+    metrics = source.get("metrics") or {}
+    if "maxOffsetsBehindLatest" in metrics:  # Kafka
+        return f"{int(float(metrics['maxOffsetsBehindLatest'])):,} offsets behind"
+    if "numFilesOutstanding" in metrics:  # Delta
+        return f"{int(float(metrics['numFilesOutstanding'])):,} files behind"
+    return ""
 
 
 def _folder(pipeline: Pipeline) -> str:

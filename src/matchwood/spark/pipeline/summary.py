@@ -14,6 +14,14 @@ if TYPE_CHECKING:
 
 # Rules in the list of those with most matches.
 TOP = 10
+# Reasons for rejected events that are counted apart, the most frequent ones.
+REASONS = 10
+# Reasons that are printed.
+PRINTED_REASONS = 3
+# What differs from event to event in a reason: a place in the text, and the value that was found.
+_PARTICULARS = r"( at column \d+|, found .*)$"
+# Warnings that are printed; the summary in JSON has all of them.
+PRINTED_WARNINGS = 10
 # Bits of the largest number of matches that is counted.
 LONGEST = 48
 
@@ -33,16 +41,21 @@ class Bar:
 
 @dataclass(frozen=True)
 class Counts:
-    """What was counted of events and their matches."""
+    """What was counted of events and their matches; None for what is not known.
+
+    Matches that a stream writes to a sink that cannot be read back, such as Kafka, are counted as
+    they are written, but not by rule or by event.
+    """
 
     events: int = 0
-    events_rejected: int = 0
-    events_matched: int = 0
-    matches: int = 0
+    events_rejected: int | None = None
+    events_matched: int | None = None
+    matches: int | None = None
     matches_per_event: tuple[Bar, ...] = ()
-    rules_matched: int = 0
+    rules_matched: int | None = None
     matches_per_rule: tuple[Bar, ...] = ()
     top_rules: tuple[tuple[Any, int], ...] = ()
+    reject_reasons: tuple[tuple[str, int], ...] = ()  # the most frequent ones
 
 
 @dataclass(frozen=True)
@@ -66,6 +79,8 @@ class Summary:
     counts: Counts = Counts()
     kernels: KernelCounts = field(default_factory=KernelCounts)
     stages: Mapping[str, float] = field(default_factory=dict)
+    interrupted: bool = False
+    places: Mapping[str, str] = field(default_factory=dict)  # of inputs and outputs, by section
 
     @property
     def seconds(self) -> float:
@@ -78,11 +93,12 @@ class Summary:
         return self.counts.events / spent if spent else 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """The dict form for JSON; its keys are the names of the fields."""
+        """The dict form for JSON; its keys are the names of the fields that are known."""
         form = asdict(self)
         form["stages"] = {stage: round(seconds, 3) for stage, seconds in self.stages.items()}
-        form |= form.pop("counts")
+        form |= {name: value for name, value in form.pop("counts").items() if value is not None}
         form["top_rules"] = [{"rule_id": i, "matches": n} for i, n in self.counts.top_rules]
+        form["reject_reasons"] = [{"reason": r, "events": n} for r, n in self.counts.reject_reasons]
         form["seconds"] = round(self.seconds, 3)
         form["events_per_second"] = round(self.events_per_second, 1)
         return form
@@ -93,19 +109,31 @@ class Summary:
     def sentences(self) -> list[str]:
         """The summary as lines of text."""
         counts = self.counts
-        lines = [
-            f"rules    {self.rules:,} compiled, {self.rules_rejected:,} rejected",
-            f"events   {counts.events:,} read, {counts.events_rejected:,} rejected, "
-            f"{counts.events_matched:,} with matches",
-            f"matches  {counts.matches:,} of {counts.rules_matched:,} rules, "
-            f"{counts.matches / max(1, counts.events):,.1f} per event",
+        lines = [f"rules    {self.rules:,} compiled, {self.rules_rejected:,} rejected"]
+        events = [f"{counts.events:,} read"]
+        if counts.events_rejected is not None:
+            events.append(f"{counts.events_rejected:,} rejected")
+        if counts.events_matched is not None:
+            events.append(f"{counts.events_matched:,} with matches")
+        lines.append(f"events   {', '.join(events)}")
+        lines += [f"rejected {n:,}: {why}" for why, n in counts.reject_reasons[:PRINTED_REASONS]]
+        if counts.matches is not None:
+            of_rules = "" if counts.rules_matched is None else f" of {counts.rules_matched:,} rules"
+            per_event = counts.matches / max(1, counts.events)
+            lines.append(f"matches  {counts.matches:,}{of_rules}, {per_event:,.1f} per event")
+        lines.append(
             f"kernels  {self.kernels.loaded:,} loaded, {self.kernels.compiled:,} compiled, "
-            f"on {self.kernels.machines:,} machines",
-            f"time     {self.seconds:,.1f} s, {self.events_per_second:,.0f} events per second",
-        ]
+            f"on {self.kernels.machines:,} machines"
+        )
+        lines.append(
+            f"time     {self.seconds:,.1f} s, {self.events_per_second:,.0f} events per second"
+        )
         if counts.top_rules:
             top = ", ".join(f"{rule} ({n:,})" for rule, n in counts.top_rules[:3])
             lines.append(f"top      {top}")
+        lines += [f"warning  {warning}" for warning in self.warnings[:PRINTED_WARNINGS]]
+        if len(self.warnings) > PRINTED_WARNINGS:
+            lines.append(f"warning  and {len(self.warnings) - PRINTED_WARNINGS:,} more")
         return lines
 
 
@@ -128,6 +156,18 @@ def count_events(matched: DataFrame, size: Column, rejected: Column) -> Counts:
         matches=sum(row.matches or 0 for row in groups),
         matches_per_event=bars(buckets),
     )
+
+
+def count_reasons(counts: Counts, rejected: DataFrame, reason: str) -> Counts:
+    """Count why events were rejected in a frame of them; `reason` is the column that says it."""
+    from pyspark.sql import functions as F
+
+    if not counts.events_rejected:
+        return counts
+    kind = F.regexp_replace(reason, _PARTICULARS, "").alias("kind")
+    groups = rejected.groupBy(kind).agg(F.count(F.lit(1)).alias("events"))
+    rows = groups.orderBy(F.desc("events"), "kind").limit(REASONS).collect()
+    return replace(counts, reject_reasons=tuple((row.kind, row.events) for row in rows))
 
 
 def count_rules(counts: Counts, matches: DataFrame, rules: int) -> Counts:

@@ -26,8 +26,8 @@ from matchwood.spark.compile.compiler import compile_rules
 from matchwood.spark.compile.rules_version import schema_to_json
 from matchwood.spark.endpoints import ENDINGS, RuleSource, Sink, format_of
 from matchwood.spark.events.event_attributes import column
-from matchwood.spark.storage import load_source, reason, write
-from matchwood.spark.stream.durable_log import DurableLog, Note, clear, is_missing
+from matchwood.spark.storage import exists, load_source, reason, write
+from matchwood.spark.stream.durable_log import DurableLog, Note, clear
 
 # Seconds after which rules that could not be compiled are tried again, even if unchanged.
 RETRY_SECONDS = 60.0
@@ -190,7 +190,7 @@ def source_of(spark: SparkSession, rules: str | RuleSource) -> RuleSource:
         return rules
     if _is_table(spark, rules):
         return RuleSource(table=rules)
-    if _files(spark, [f"{rules.rstrip('/')}/manifest"]):
+    if exists(spark, f"{rules.rstrip('/')}/manifest"):
         return RuleSource(compiled=rules)
     return RuleSource(path=rules, format=_format_in(spark, [rules]))
 
@@ -233,15 +233,6 @@ def _listed(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
     """The names, times and sizes of files, whose content is not read."""
     reader = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
     return reader.load(list(paths)).select("path", "modificationTime", "length")
-
-
-def _files(spark: SparkSession, paths: Sequence[str]) -> bool:
-    try:
-        return _listed(spark, paths).limit(1).count() > 0
-    except Exception as error:
-        if is_missing(error):
-            return False
-        raise
 
 
 # Whether rules have changed

@@ -12,6 +12,8 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from matchwood.spark.storage import exists
+
 # How often both notes are read before the folder counts as empty.
 _ATTEMPTS = 5
 
@@ -31,6 +33,8 @@ class DurableLog:
 
     def newest(self, spark: SparkSession) -> Note | None:
         """The note with the highest number."""
+        if not exists(spark, self.folder):
+            return None
         for _ in range(_ATTEMPTS):
             try:
                 notes = self._read(spark)

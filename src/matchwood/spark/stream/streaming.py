@@ -7,11 +7,11 @@ the server, in another process. All its state is in its fields, in the checkpoin
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import Any, NamedTuple
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 from pyspark.storagelevel import StorageLevel
 
@@ -19,12 +19,20 @@ from matchwood.schema import Schema
 from matchwood.spark.compile.compiled_rules import CompiledRules, new_folder
 from matchwood.spark.endpoints import RuleSource, Sink
 from matchwood.spark.events.event_attributes import column
+from matchwood.spark.json_lines import CORRUPT
 from matchwood.spark.match.event_matching import MEMORY, match_events
 from matchwood.spark.match.plan import ROWS
 from matchwood.spark.session import session_of
-from matchwood.spark.storage import CORRUPT, REASON, UNREADABLE
+from matchwood.spark.storage import REASON, UNREADABLE, corrupt_columns, why_corrupt
 from matchwood.spark.stream.changing_rules import ChangingRules, source_of
-from matchwood.spark.stream.sink import BATCH, SinkFunction, StreamSink, read_matches, sink_of
+from matchwood.spark.stream.sink import (
+    BATCH,
+    FileSink,
+    SinkFunction,
+    StreamSink,
+    read_matches,
+    sink_of,
+)
 
 __all__ = ["match_stream", "read_matches"]
 
@@ -54,6 +62,7 @@ def match_stream(
     poll: float = 0.0,
     trigger: str | None = None,
     name: str | None = None,
+    report: Callable[[BatchFigures], None] | None = None,
 ) -> Any:
     """Start a streaming query that matches events with rules, and return Spark's StreamingQuery.
 
@@ -70,8 +79,9 @@ def match_stream(
 
     `operators` is the import path of a module whose operators rules may call; executors import it.
     With `enforce`, events that break the `schema` go to `rejects` too. `trigger` is an interval
-    such as "10 seconds", or "availableNow" to end when all events have been matched. The other
-    arguments are those of `match_events`.
+    such as "10 seconds", or "availableNow" to end when all events have been matched. `report` is
+    called with the figures of each micro-batch that was written; through Connect, it runs on the
+    server. The other arguments are those of `match_events`.
     """
     if not events.isStreaming:
         raise ValueError("the events are not a stream; match_events is for tables")
@@ -90,6 +100,7 @@ def match_stream(
         ChangingRules(source, folder, schema, poll, rejected, operators),
         sink_of(sink),
         None if rejects is None else sink_of(rejects),
+        report,
     )  # fmt: skip
     work.begin(events)
     return _start(events, work, checkpoint, trigger, name)
@@ -121,6 +132,16 @@ def _check_arguments(keep: Sequence[str], checkpoint: str, *sinks: object) -> No
         raise ValueError("checkpoint, sink and rejects need a folder each")
 
 
+class BatchFigures(NamedTuple):
+    """What was written of one micro-batch; None for what could not be counted."""
+
+    number: int
+    rules_version: str
+    events: int | None
+    matches: int | None
+    rejected: int | None
+
+
 class MicroBatches:
     """Matches and writes each micro-batch; pickled to wherever micro-batches run."""
 
@@ -132,7 +153,9 @@ class MicroBatches:
         rules: ChangingRules,
         matches: StreamSink,
         rejects: StreamSink | None,
+        report: Callable[[BatchFigures], None] | None = None,
     ) -> None:
+        self._report = report
         self._keep = keep
         self._attributes = attributes
         self._options = options
@@ -161,12 +184,53 @@ class MicroBatches:
         compiled = self._rules.for_batch(spark, number)
         self._warn(batch, compiled)
         matched, corrupt = self._rows(batch, compiled)
-        if self._rejects is None:
-            self._matches.write(matched, number)
-            return
+        told = self._rejects is not None or self._report is not None
+        # Lines that cannot be read are taken from the same rows: if the source were read once more,
+        # Spark would count its rows twice.
+        events = None
+        with persisted(batch) if told and corrupt is not None else nullcontext():
+            matches, rejected = self._written(matched, corrupt, number)
+            if self._report is not None and corrupt is not None:
+                events = batch.count()  # Spark's own figure counts blank lines too
+        if self._report is not None:
+            self._report(BatchFigures(number, compiled.version, events, matches, rejected))
+
+    def _written(
+        self, matched: DataFrame, corrupt: DataFrame | None, number: int
+    ) -> tuple[int | None, int | None]:
+        """Write a micro-batch; returns the matches and rejects in it, if they are to be told."""
+        counts = self._counts() if self._report is not None else None
+        good = _good(matched)
+        if self._rejects is None and counts is None:
+            self._matches.write(good, number)
+            return None, None
+        if self._rejects is None and counts is not None and self._observable(good, number):
+            # The figures come with the job that writes, which costs less than to keep the rows.
+            observed = Observation()
+            self._matches.write(_good(matched.observe(observed, *counts)), number)
+            figures = observed.get
+            return figures["matches"], figures["rejected"] + _count(corrupt)
         with persisted(matched):
-            self._matches.write(matched.where(F.col(REASON).isNull()).drop(REASON), number)
-            self._rejects.write(self._rejected(matched, corrupt), number)
+            self._matches.write(good, number)
+            if self._rejects is not None:
+                self._rejects.write(self._rejected(matched, corrupt), number)
+            if counts is None:
+                return None, None
+            row = matched.agg(*counts).collect()[0]
+        return row.matches, row.rejected + _count(corrupt)
+
+    def _counts(self) -> list[Column]:
+        rejected = F.col(REASON).isNotNull()
+        of_row = F.lit(1) if self._options["output"] == ROWS else F.size("rule_ids")
+        return [
+            F.coalesce(F.sum(F.when(~rejected, of_row)), F.lit(0)).alias("matches"),
+            F.count(F.when(rejected, 1)).alias("rejected"),
+        ]
+
+    def _observable(self, frame: DataFrame, number: int) -> bool:
+        """Whether writing to the sink of matches is a job of Spark that reports what it saw."""
+        sink = self._matches
+        return isinstance(sink, FileSink) and not sink.done(session_of(frame), number)
 
     def _rows(
         self, events: DataFrame, compiled: CompiledRules
@@ -175,8 +239,8 @@ class MicroBatches:
         corrupt = None
         if CORRUPT in events.columns:
             corrupt = events.where(F.col(CORRUPT).isNotNull())
-            events = events.where(F.col(CORRUPT).isNull()).drop(CORRUPT)
-        reason = None if self._rejects is None else REASON
+            events = events.where(F.col(CORRUPT).isNull()).drop(*corrupt_columns(events))
+        reason = None if self._rejects is None and self._report is None else REASON
         matched = match_events(
             events,
             compiled,
@@ -194,7 +258,7 @@ class MicroBatches:
         rejected = matched.where(F.col(REASON).isNotNull()).select(*kept, REASON, line)
         if corrupt is None:
             return rejected
-        why = F.lit("the line cannot be read").alias(REASON)
+        why = why_corrupt(corrupt).alias(REASON)
         return rejected.unionByName(corrupt.select(*kept, why, F.col(CORRUPT).alias(UNREADABLE)))
 
     def _warn(self, batch: DataFrame, compiled: CompiledRules) -> None:
@@ -203,6 +267,17 @@ class MicroBatches:
             self._compared = compiled.version
             for problem in compiled.check(batch, self._attributes):
                 log.warning("rules %s: %s", compiled.version, problem)
+
+
+def _good(matched: DataFrame) -> DataFrame:
+    """The matches, without the events that could not be read."""
+    if REASON not in matched.columns:
+        return matched
+    return matched.where(F.col(REASON).isNull()).drop(REASON)
+
+
+def _count(corrupt: DataFrame | None) -> int:
+    return 0 if corrupt is None else corrupt.count()
 
 
 def without_rules(spark: SparkSession, id_type: str, schema: Schema | None) -> CompiledRules:
