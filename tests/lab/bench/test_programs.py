@@ -20,6 +20,7 @@ PROGRAMS = sorted(
 # One figure of each that must be there, and in which results.
 EXPECTED = {
     "boxes": ("match_ms", {"dexin, matchwood", "dexin, dexin", "sparse, tama", "dense, h-tree"}),
+    "cold_start": ("processor_seconds", {"first example", "matchwood match", "service", "warm-up"}),
     "engine": ("scan_over_kernel_p50", {"uniform", "zipf"}),
     "few": ("event_p50_us", {"match", "match in between", "rule-engine"}),
     "files": ("load_ms", {"checked", "trusted"}),
@@ -45,6 +46,7 @@ EXPECTED = {
 # These take a minute or so even at small scale.
 LONG = {
     "boxes": [pytest.mark.long],
+    "cold_start": [pytest.mark.long],
     "service": [pytest.mark.long],
     "spark": [pytest.mark.long, pytest.mark.spark],
     "spark_large": [pytest.mark.long, pytest.mark.spark],

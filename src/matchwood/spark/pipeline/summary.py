@@ -99,8 +99,7 @@ class Summary:
             f"{counts.events_matched:,} with matches",
             f"matches  {counts.matches:,} of {counts.rules_matched:,} rules, "
             f"{counts.matches / max(1, counts.events):,.1f} per event",
-            f"kernels  {self.kernels.loaded:,} loaded, {self.kernels.compiled:,} compiled, "
-            f"on {self.kernels.machines:,} machines",
+            f"kernels  {self.kernels}",
             f"time     {self.seconds:,.1f} s, {self.events_per_second:,.0f} events per second",
         ]
         if counts.top_rules:
