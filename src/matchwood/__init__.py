@@ -5,6 +5,7 @@ Packages, from the top down; a package imports only from those below it:
     cli                    the command line
     lab                    other algorithms, workloads, benchmarks and experiments
     spark, service         rules on Spark; rules and subscriptions over HTTP
+    compiling              all kernels, compiled by processes of their own
     client, check, warm    clients of the service; the checker of rules; compiling ahead of time
     matcher                `Matcher`, which most programs need and nothing else
     match                  matching: parts, strategies for events and batches, the store of rules

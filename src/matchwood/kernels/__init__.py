@@ -4,8 +4,12 @@ A *kernel* is a function that Numba compiles. Kernels are in files whose names e
 These import only other kernels, and modules that hold nothing but layouts, because a kernel is
 compiled again whenever a file changes that it was made from, however indirectly.
 
-    compiled         the decorators: `compiled`, `lean`, `inlined`, `codec`, and the cache on disk
+    compiled         the decorators: `compiled`, `lean`, `inlined`, `codec`
     sources          which files a kernel was made from, and one digest over them
+    kernel_folder    the folder of compiled kernels, and its entries
+    kernel_cache     how a kernel is loaded from there, or put there
+    kernel_archive   the same kernels as one file
+    readiness        whether all kernels are compiled, and the process that compiles them
     array_types      names for the types of arrays
     array_view       many arrays handed to a kernel as one
     masks            operations on masks of 1,024 events

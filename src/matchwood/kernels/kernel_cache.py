@@ -13,9 +13,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from numba.core import compiler
+from numba.core import compiler, serialize
 from numba.core.caching import NullCache
-from numba.core.serialize import dumps
 
 from matchwood.kernels.kernel_folder import (
     entry_name,
@@ -26,6 +25,9 @@ from matchwood.kernels.kernel_folder import (
 )
 from matchwood.kernels.readiness import kernels_used, wait_for_kernels
 from matchwood.kernels.sources import digest_of
+
+# How Numba pickles what it has compiled; it has no types.
+_dumps: Any = serialize.dumps
 
 _log = logging.getLogger("matchwood.kernels")
 
@@ -51,7 +53,7 @@ class KernelCache(NullCache):
         made_from = [
             digest_of(function.__module__),
             sha256(function.__code__.co_code).hexdigest(),
-            sha256(dumps(closure)).hexdigest() if closure else "",
+            sha256(_dumps(closure)).hexdigest() if closure else "",
             repr(self._options),
         ]
         return entry_name(self.name, str(types), "\n".join(made_from))
@@ -91,7 +93,7 @@ class KernelCache(NullCache):
         if data.library.has_dynamic_globals:
             raise TypeError(f"{self.name} refers to an address, and cannot be kept on disk")
         try:
-            content = dumps(data._reduce())
+            content = _dumps(data._reduce())
         except RuntimeError:  # a part of another kernel, where these have no machine code
             return
         kernels_used.compiled.append(name)

@@ -96,6 +96,8 @@ def in_background() -> bool:
         raise ValueError(f"{VARIABLE} must be {FOREGROUND} or {BACKGROUND}, found {chosen!r}")
     if chosen == FOREGROUND or os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
         return False
+    if getattr(sys, "frozen", False) or not sys.executable:  # there is no Python to start
+        return False
     return environment_folder() is not None
 
 

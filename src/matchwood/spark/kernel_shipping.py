@@ -77,11 +77,19 @@ def use_shipped(name: str | None) -> int:
 
 @dataclass(frozen=True)
 class KernelCounts:
-    """How many kernels the machines of a run had to compile, and how many were there or sent."""
+    """How many kernels the machines of a run had to compile, and how many were there or sent.
+
+    >>> print(KernelCounts(machines=2, compiled=61, loaded=61))
+    61 loaded, 61 compiled, on 2 machines
+    """
 
     machines: int = 0
     compiled: int = 0
     loaded: int = 0
+
+    def __str__(self) -> str:
+        machines = "1 machine" if self.machines == 1 else f"{self.machines:,} machines"
+        return f"{self.loaded:,} loaded, {self.compiled:,} compiled, on {machines}"
 
 
 def count_kernels(spark: SparkSession, name: str | None) -> KernelCounts:

@@ -20,6 +20,7 @@ PROGRAMS = sorted(
 # One figure of each that must be there, and in which results.
 EXPECTED = {
     "boxes": ("match_ms", {"dexin, matchwood", "dexin, dexin", "sparse, tama", "dense, h-tree"}),
+    "cold_start": ("processor_seconds", {"first example", "matchwood match", "service", "warm-up"}),
     "engine": ("scan_over_kernel_p50", {"uniform", "zipf"}),
     "expressions": ("candidates_per_value", {"50 expressions", "500 expressions"}),
     "few": ("event_p50_us", {"match", "match in between", "rule-engine"}),
@@ -46,6 +47,7 @@ EXPECTED = {
 # These take a minute or so even at small scale.
 LONG = {
     "boxes": [pytest.mark.long],
+    "cold_start": [pytest.mark.long],
     "service": [pytest.mark.long],
     "spark": [pytest.mark.long, pytest.mark.spark],
     "spark_large": [pytest.mark.long, pytest.mark.spark],

@@ -20,6 +20,7 @@ The programs:
 - `engine`, `scaling`, `ranges`, `strings`, `few`: matching, on different rules and events.
 - `expressions`: regular expressions, beside a search for each alone.
 - `boxes`: the published algorithms for conjunctions of ranges, beside the engine.
+- `cold_start`: the first answers on a machine without compiled kernels, and compiling them.
 - `parser`, `files`, `updates`: parsing, saving and loading, and changes while events are matched.
 - `spark`, `spark_large`, `service`: matching through Spark, and over HTTP.
 - `soak`, `matcher_soak`: the service, and a matcher, under load for minutes.

@@ -93,8 +93,8 @@ def first_service(folder: Path) -> Figures:
         served.wait()
         ready = time.perf_counter() - started
         with served.connect() as connection:
-            connection.ask("PUT", "/rules/adults", {"rule": "age >= 18"})
-            status, answer = connection.ask("POST", "/match", {"event": {"age": 20}})
+            connection.ask("PUT", "/rules/adults", b'{"rule": "age >= 18"}')
+            status, answer = connection.ask("POST", "/match", b'{"event": {"age": 20}}')
         answered = time.perf_counter() - started
         spent = processor_seconds_of(served.process.pid)
     finally:

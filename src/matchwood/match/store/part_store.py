@@ -51,8 +51,8 @@ WORTH_BUILDING = 256
 # Rules up to which none is built while kernels are being compiled.
 FEW_RULES = 500
 
-# Evaluations of rules in a batch up to which it does not wait for kernels: some seconds.
-FEW_EVALUATIONS = 1_000_000
+# Evaluations of rules in a batch up to which it does not wait for kernels: a second or a few.
+FEW_EVALUATIONS = 100_000
 
 # Parts above which some are merged.
 MAX_PARTS = 4

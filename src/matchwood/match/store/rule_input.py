@@ -11,7 +11,7 @@ from matchwood.language.values import is_text
 from matchwood.match.parts.rule_columns import RuleDetails
 
 # Events of an iterator that are read to find out whether they are few.
-_COUNTED = 4_096
+_COUNTED = 1_000
 
 
 def details_of(rules: Any) -> Iterator[RuleDetails]:
@@ -62,7 +62,7 @@ def count_of(events: Any) -> int | None:
 
 
 def counted(events: Any) -> tuple[Any, int | None]:
-    """The events of an iterator, and their number; None if they are more than a few thousand.
+    """The events of an iterator, and their number; None if they are more than a thousand.
 
     >>> counted(iter([{"a": 1}, {"a": 2}]))
     ([{'a': 1}, {'a': 2}], 2)

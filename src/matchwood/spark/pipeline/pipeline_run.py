@@ -146,7 +146,7 @@ class _PipelineRun:
             inputs = self.open()
         with self.stage("kernels"):
             kernels = count_kernels(self.spark, ship_kernels(self.spark))
-            self.outcome = f"{kernels.loaded:,} loaded, {kernels.compiled:,} compiled"
+            self.outcome = str(kernels)
         summary = replace(summary, kernels=kernels)
         work = self.stream if job.mode == "stream" else self.batch
         summary = work(inputs, summary)

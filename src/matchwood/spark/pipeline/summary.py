@@ -121,10 +121,7 @@ class Summary:
             of_rules = "" if counts.rules_matched is None else f" of {counts.rules_matched:,} rules"
             per_event = counts.matches / max(1, counts.events)
             lines.append(f"matches  {counts.matches:,}{of_rules}, {per_event:,.1f} per event")
-        lines.append(
-            f"kernels  {self.kernels.loaded:,} loaded, {self.kernels.compiled:,} compiled, "
-            f"on {self.kernels.machines:,} machines"
-        )
+        lines.append(f"kernels  {self.kernels}")
         lines.append(
             f"time     {self.seconds:,.1f} s, {self.events_per_second:,.0f} events per second"
         )
