@@ -50,7 +50,7 @@ def test_a_row_reads_only_the_columns_that_are_asked_for(monkeypatch):
     python = Column.python
     monkeypatch.setattr(Column, "python", lambda self: read.append(self) or python(self))
     table = pa.table(
-        {"a": [1, 2, None], "b": ["x", "y", "z"], "o": [{"p": 1}, {"p": [2]}, None], "c": [0, 0, 0]}
+        {"a": [1, 2, None], "b": ["x", "y", "z"], "o": [{"p": 1}, {"p": 2}, None], "c": [0, 0, 0]}
     )
     [piece] = slices_of(table, None)
     events = [piece.row(number) for number in range(3)]

@@ -83,24 +83,24 @@ class TextTable(ValueTable[Made]):
         return made
 
 
-def _head(slot: int, length: int) -> bytes:
-    """The entry that so many elements of a list follow."""
-    return _word(pack_entry(slot, -1 - length))
+def _heads(slot: int) -> ValueTable[bytes]:
+    """By length: the entry that so many elements of a list follow."""
+    return ValueTable(lambda length: _word(pack_entry(slot, -1 - length)))
 
 
 class ListTable:
     """The entries of lists of strings, joined from those of their elements."""
 
-    __slots__ = ("_elements", "_slot")
+    __slots__ = ("_elements", "_heads")
 
     def __init__(self, slot: int, elements: TextTable[bytes]) -> None:
-        self._slot = slot
+        self._heads = _heads(slot)
         self._elements = elements
 
     def __getitem__(self, values: list[Any]) -> bytes:
         elements = self._elements
         found = [elements[value] for value in values]
-        return b"".join([_head(self._slot, len(values)), *found])
+        return b"".join([self._heads[len(values)], *found])
 
 
 class PatternedListTable:
@@ -109,15 +109,15 @@ class PatternedListTable:
     An opaque atom that is true of several elements is named once.
     """
 
-    __slots__ = ("_elements", "_slot")
+    __slots__ = ("_elements", "_heads")
 
     def __init__(self, slot: int, elements: TextTable[tuple[bytes, tuple[bytes, ...]]]) -> None:
-        self._slot = slot
+        self._heads = _heads(slot)
         self._elements = elements  # of each string: the entry of its code, and those of its hits
 
     def __getitem__(self, values: list[Any]) -> bytes:
         elements = self._elements
-        entries = [_head(self._slot, len(values))]
+        entries = [self._heads[len(values)]]
         hits: set[bytes] = set()
         for value in values:
             code, true = elements[value]
