@@ -12,8 +12,8 @@ from sqlalchemy import Connection, Engine, Row, and_, delete, func, select
 
 from matchwood.service.delivery.due_events import (
     ENVELOPE_BYTES,
+    ONE_BY_ONE,
     PIECE_BYTES,
-    ROWS_AT_ONCE,
     DueEvent,
 )
 from matchwood.service.metrics import Metrics
@@ -44,19 +44,21 @@ class DeadLetters:
     ) -> list[Row[Any]]:
         """The letters of a subscription, or of all, in the order of their numbers.
 
-        They are at most `limit` letters of at most `most_bytes` in total, but at least one.
+        They are at most `limit` letters, and no more than it takes to have `most_bytes`.
         """
         query = select(dead_letters).where(dead_letters.c.number > after)
         if subscription is not None:
             query = query.where(dead_letters.c.subscription == subscription)
         letters: list[Row[Any]] = []
         size = 0
-        with self._engine.connect().execution_options(yield_per=ROWS_AT_ONCE) as connection:
-            for row in connection.execute(query.order_by(dead_letters.c.number).limit(limit)):
-                size += len(row.body) + ENVELOPE_BYTES
-                if letters and size > most_bytes:
-                    break
+        with self._engine.connect().execution_options(**ONE_BY_ONE) as connection:
+            rows = connection.execute(query.order_by(dead_letters.c.number).limit(limit))
+            for row in rows:
                 letters.append(row)
+                size += len(row.body) + ENVELOPE_BYTES
+                if size >= most_bytes:
+                    break
+            rows.close()
         return letters
 
     def count(self, subscription: int) -> int:

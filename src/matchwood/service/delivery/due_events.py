@@ -13,12 +13,17 @@ from matchwood.service.storage.readers import Readers
 from matchwood.service.times import iso
 
 log = logging.getLogger("matchwood.service")
-# Bytes of events that are fetched together; a larger event is fetched alone.
+# Bytes of events that are fetched together: no further event is fetched once there are as many.
 PIECE_BYTES = 64 << 10
 # Bytes that an event takes beyond those of its body when it is sent.
 ENVELOPE_BYTES = 100
-# Rows that are in memory while events are fetched from the database.
+# The most rows that PostgreSQL sends at a time, and that are in memory while events are fetched.
 ROWS_AT_ONCE = 16
+# Options of queries whose rows are fetched one by one, as far as they are needed. Of the rows that
+# PostgreSQL sends, the first is fetched alone.
+ONE_BY_ONE = {"stream_results": True, "max_row_buffer": ROWS_AT_ONCE}
+# The most events that are fetched together.
+PIECE_EVENTS = 100
 
 
 class DueEvent(NamedTuple):
@@ -48,9 +53,10 @@ class DueEvents:
     ) -> list[DueEvent]:
         """The first events after one that are due to a subscription.
 
-        They are at most `limit` events of at most `most_bytes` in total, but at least one, if
-        any is due. An event that the database does not have does not keep later ones waiting.
+        They are at most `limit` events, and no more than it takes to have `most_bytes`. An event
+        that the database does not have does not keep later ones waiting.
         """
+        limit = min(limit, PIECE_EVENTS)
         while numbers := self._numbers(subscription, event, limit):
             due = self._recent(numbers, most_bytes)
             if not due:
@@ -75,10 +81,10 @@ class DueEvents:
             recent = self._outbox.recent.get(number)
             if recent is None:
                 break
-            size += len(recent[1]) + ENVELOPE_BYTES
-            if due and size > most_bytes:
-                break
             due.append(DueEvent(number, *recent))
+            size += len(recent[1]) + ENVELOPE_BYTES
+            if size >= most_bytes:
+                break
         return due
 
     def _stored(self, numbers: list[int], most_bytes: int) -> list[DueEvent]:
@@ -87,12 +93,14 @@ class DueEvents:
         query = select(*columns).where(events.c.number.in_(numbers)).order_by(events.c.number)
         due: list[DueEvent] = []
         size = 0
-        with self._engine.connect().execution_options(yield_per=ROWS_AT_ONCE) as connection:
-            for row in connection.execute(query):
-                size += len(row.body) + ENVELOPE_BYTES
-                if due and size > most_bytes:
-                    break
+        with self._engine.connect().execution_options(**ONE_BY_ONE) as connection:
+            rows = connection.execute(query)
+            for row in rows:
                 due.append(DueEvent(*row))
+                size += len(row.body) + ENVELOPE_BYTES
+                if size >= most_bytes:
+                    break
+            rows.close()
         if not due:
             self._missing.update(numbers)
             log.error(

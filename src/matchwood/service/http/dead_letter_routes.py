@@ -64,8 +64,8 @@ async def _page(
 
     yield b'{"dead_letters":['
     async with aclosing(budgeted(service, following, encode)) as pieces:
-        async for rows, piece in pieces:
-            last, left, separator = rows[-1].number, left - len(rows), ","
+        async for number, count, piece in pieces:
+            last, left, separator = number, left - count, ","
             yield piece
     more = [] if left else await run(letters.page, subscription, last, 1)
     yield f'],"next":{last if more else "null"}}}'.encode()

@@ -11,7 +11,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
 
-from matchwood.service.delivery.due_events import DueEvent, envelope
+from matchwood.service.delivery.due_events import PIECE_EVENTS, DueEvent, envelope
 from matchwood.service.delivery.event_bodies import JSON
 from matchwood.service.http.models import Acknowledged, Acknowledgement, EventsPolled
 from matchwood.service.http.pieces import PiecesResponse, budgeted
@@ -21,8 +21,6 @@ from matchwood.service.problems import RequestProblem
 from matchwood.service.service import Service
 
 router = APIRouter(tags=["delivery"], responses=problems(404))
-# The most events that a stream fetches and sends together.
-EVENTS_AT_ONCE = 100
 # Milliseconds after which a browser connects again when the stream ends.
 RETRY_MILLISECONDS = 1000
 Number = Annotated[int | None, Query(ge=0, le=2**63 - 1)]
@@ -95,9 +93,9 @@ async def _polled(service: Service, number: int, cursor: int, limit: int) -> Asy
         return (separator + ",".join(map(envelope, due))).encode()
 
     async with aclosing(budgeted(service, after, encode)) as pieces:
-        async for due, piece in pieces:
-            position, left, separator = due[-1].number, left - len(due), ","
-            service.metrics.delivered.labels("poll").inc(len(due))
+        async for last, count, piece in pieces:
+            position, left, separator = last, left - count, ","
+            service.metrics.delivered.labels("poll").inc(count)
             yield piece
     yield b"]}"
 
@@ -129,7 +127,7 @@ async def _stream(service: Service, number: int) -> AsyncGenerator[bytes]:
 
     async def after() -> list[DueEvent]:
         first = max(position, service.roster.cursor(number))
-        return await due_events.after(number, first, EVENTS_AT_ONCE)
+        return await due_events.after(number, first, PIECE_EVENTS)
 
     yield f"retry: {RETRY_MILLISECONDS}\n\n".encode()
     with service.delivery.watchers.watching(number) as woken:
@@ -137,9 +135,9 @@ async def _stream(service: Service, number: int) -> AsyncGenerator[bytes]:
             woken.clear()
             if due_events.any_after(number, max(position, service.roster.cursor(number))):
                 async with aclosing(budgeted(service, after, _messages)) as pieces:
-                    async for due, piece in pieces:
-                        position = due[-1].number
-                        service.metrics.delivered.labels("stream").inc(len(due))
+                    async for last, count, piece in pieces:
+                        position = last
+                        service.metrics.delivered.labels("stream").inc(count)
                         yield piece
                         if service.closing.is_set() or not service.roster.is_live(number):
                             return

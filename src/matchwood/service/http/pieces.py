@@ -85,17 +85,20 @@ def _impatient(send: Send, seconds: float) -> Send:
 
 async def budgeted(
     service: Service, next_items: Callable[[], Awaitable[Items]], encode: Callable[[Items], bytes]
-) -> AsyncGenerator[tuple[Items, bytes]]:
-    """Items with their encoded bytes, within the budget, until there are no more.
+) -> AsyncGenerator[tuple[int, int, bytes]]:
+    """Items as bytes, within the budget, until there are no more.
 
-    The bytes are free again once the next ones are asked for.
+    With each piece come the number of its last item, and how many it has. Its bytes are free again
+    once the next piece is asked for.
     """
-    most = max(PIECE_BYTES, service.settings.limits.event_bytes) + ENVELOPE_BYTES
+    most = PIECE_BYTES + service.settings.limits.event_bytes + ENVELOPE_BYTES
     while True:
         async with service.reader_budget.room(most) as room:
             items = await next_items()
             if not items:
                 return
             data = encode(items)
+            last, count = items[-1].number, len(items)
+            del items  # while the piece is sent, nothing but its bytes is kept
             room.shrink(len(data))
-            yield items, data
+            yield last, count, data
