@@ -179,3 +179,38 @@ def test_times_are_published_as_text(admin: Client) -> None:
     assert [one.event for one in made.events()] == [{"day": "2026-02-01"}]
     with pytest.raises(TypeError, match="an event may contain only JSON values, found bytes"):
         admin.publish({"raw": b"x"})
+
+
+def test_one_event_and_several_are_not_confused(admin: Client) -> None:
+    with pytest.raises(EventError, match="found list: for several events there are publish_batch"):
+        admin.publish([{"a": 1}])  # type: ignore[arg-type]
+    with pytest.raises(EventError, match="takes several events, found one: use publish"):
+        admin.publish_batch({"a": 1})  # type: ignore[arg-type]
+    with pytest.raises(EventError, match="an event is a mapping of names to values, found str"):
+        admin.publish_batch("ab")  # type: ignore[arg-type]
+    with pytest.raises(EventError, match="found list"):
+        admin.match([{"a": 1}])  # type: ignore[arg-type]
+    with pytest.raises(EventError, match="found list"):
+        admin.explain("a = 1", [])  # type: ignore[arg-type]
+    with pytest.raises(EventError, match="cannot be written as JSON"):
+        admin.publish({"a": float("nan")})
+
+
+def test_a_client_waits_until_the_service_is_ready(service: Served) -> None:
+    said: list[str] = []
+    with Client(service.url) as client:
+        client.wait_until_ready(0)
+    loading = service.service
+    loading.ready = False
+    try:
+        with Client(service.url) as client, pytest.raises(ServiceError, match="still loading"):
+            client.wait_until_ready(1.5, said.append)
+        assert len(said) == 1
+        assert said[0].startswith("the service is still loading: ")
+        threading.Timer(0.5, setattr, [loading, "ready", True]).start()
+        with Client(service.url) as client:
+            client.wait_until_ready(30)
+    finally:
+        loading.ready = True
+    with Client(f"http://127.0.0.1:{free_port()}") as client, pytest.raises(httpx.ConnectError):
+        client.wait_until_ready(0.5)

@@ -13,6 +13,7 @@ import httpx
 import uvicorn
 
 from matchwood.service.http.app import create_app
+from matchwood.service.http.server import server_config
 from matchwood.service.service import Service
 from matchwood.service.settings import Settings
 
@@ -64,15 +65,15 @@ class Served:
 def served(settings: Settings) -> Iterator[Served]:
     port = free_port()
     failed = threading.Event()
-    app = create_app(settings.changed(port=port), failed.set)
-    config = uvicorn.Config(app, port=port, log_config=None, access_log=False)
-    server = uvicorn.Server(config)
+    settings = settings.changed(port=port)
+    app = create_app(settings, failed.set)
+    server = uvicorn.Server(server_config(app, settings))
     thread = threading.Thread(target=server.run)
     thread.start()
     running = Served(app.state.service, f"http://127.0.0.1:{port}", failed)
     try:
         until = time.monotonic() + 600  # the first compiles
-        while not app.state.service.ready:
+        while not (app.state.service.ready and server.started):
             assert thread.is_alive(), "the service ended"
             assert not failed.is_set(), "the service cannot be loaded"
             assert time.monotonic() < until, "the service is not ready"

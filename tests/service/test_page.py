@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from matchwood.service.rules.timed_matching import Suspension
 from service.serving import Served, served, settings_in
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("page")]
@@ -313,3 +314,101 @@ def test_a_key_is_asked_for(browser: Browser, tmp_path: Path) -> None:
             page.fill("#event", '{"x": 1}')
             page.click("#publish")
             expect(page.locator("#matches > li")).to_have_count(1)
+
+
+def test_large_integers_are_not_rounded(page: Page, service: Served) -> None:
+    """JavaScript's own numbers end at 2^53: this one would become …992."""
+    subscribe(page, "big = 9007199254740993")
+    page.fill("#event", '{"big": 9007199254740993, "price": 1.0}')
+    page.click("#publish")
+    expect(page.locator("#event-done")).to_contain_text("1 subscription matches")
+    match = page.locator("#matches summary code")
+    expect(match).to_have_text('{"big":9007199254740993,"price":1.0}')
+    page.locator("#matches summary").click()
+    expect(page.locator("#matches .nodes li")).to_contain_text("✓ true")
+    page.click("#explain")
+    expect(page.locator("#dialog")).to_contain_text("The rule matches.")
+    page.keyboard.press("Escape")
+    service.http.put("/rules", json=[{"id": "big", "rule": "big = 9007199254740993"}])
+    page.click("#match")
+    expect(page.locator("#event-done .match")).to_have_text(["big"])
+
+
+def test_a_rule_that_is_edited_keeps_its_id_tags_and_priority(page: Page, service: Served) -> None:
+    rule = {"id": "a\nb", "rule": "n = 1", "tags": ["t"], "priority": 5}
+    service.http.put("/rules", json=[rule, {"id": "..", "rule": "n = 2"}]).raise_for_status()
+    page.reload()
+    page.click("[aria-label^='Edit the rule of a']")
+    expect(page.locator("#rule")).to_have_value("n = 1")
+    page.fill("#rule", "n = 3")
+    with page.expect_request(lambda request: request.method == "PUT") as saved:
+        page.click("#save")
+    assert saved.value.post_data_json == {"rule": "n = 3", "tags": ["t"], "priority": 5}
+    page.click("[aria-label='Edit the rule of ..']")
+    expect(page.locator("#rule-id")).to_have_value("..")
+    page.fill("#rule", "n = 4")
+    page.click("#save")
+    expect(page.locator("#rule-done")).to_have_text("Rule .. updated.")
+    found = {one["id"]: one["rule"] for one in service.http.get("/rules").json()["rules"]}
+    assert found == {"..": "n = 4", "a\nb": "n = 3"}
+
+
+@pytest.mark.parametrize(
+    "text", ["東京東京 =", "'👩‍🚀👩‍🚀' = = 1", "a\t\t= 'é' = = 1", "x = 1 and\n東 ="]
+)
+def test_a_caret_is_below_its_place(page: Page, text: str) -> None:
+    page.fill("#rule", text)
+    pre = page.locator("#rule-verdict pre")
+    expect(pre).to_have_count(1)
+    # Where the caret is, and where the character above it is, in pixels.
+    caret, above = pre.evaluate(
+        """pre => {
+          const [line, unseen, caret] = pre.childNodes;
+          const left = (node, at) => {
+            const range = document.createRange();
+            range.setStart(node, at);
+            range.setEnd(node, Math.min(at + 1, node.length));
+            return range.getBoundingClientRect().left;
+          };
+          return [left(caret, 0), left(line, Math.min(unseen.textContent.length, line.length - 1))];
+        }"""
+    )
+    assert abs(caret - above) < 2
+
+
+def test_the_description_of_the_api_loads_nothing_from_elsewhere(
+    browser: Browser, service: Served
+) -> None:
+    context = browser.new_context()
+    opened = context.new_page()
+    opened.set_default_timeout(15_000)
+    asked: list[str] = []
+    wrong: list[str] = []
+    opened.on("request", lambda request: asked.append(request.url))
+    opened.on("console", lambda message: wrong.append(message.text))
+    opened.on("pageerror", lambda error: wrong.append(str(error)))
+    opened.goto(f"{service.url}/docs")
+    expect(opened.locator("#status")).to_contain_text("Version")
+    publish = opened.locator("summary", has_text="POST /events")
+    publish.click()
+    expect(opened.locator("details[open]")).to_contain_text("application/x-ndjson")
+    expect(opened.locator("#model-RuleIn")).to_have_count(1)
+    context.close()
+    assert all(url.startswith(service.url) for url in asked), asked
+    assert not wrong
+    policy = service.http.get("/docs").headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert service.http.get("/redoc").status_code == 404
+
+
+def test_a_suspended_rule_says_why(page: Page, service: Served) -> None:
+    service.http.put("/rules/slow", json={"rule": "n = 1"}).raise_for_status()
+    service.service.rules.suspend([Suspension("slow", "it took <b>long</b>")])
+    page.reload()
+    expect(page.locator("#list-body .suspended")).to_have_text("Suspended: it took <b>long</b>")
+    page.click("[aria-label='Edit the rule of slow']")
+    page.fill("#rule", "n = 2")
+    page.click("#save")
+    expect(page.locator("#rule-done")).to_have_text("Rule slow updated.")
+    expect(page.locator("#list-body .suspended")).to_have_count(0)

@@ -11,6 +11,7 @@ asynchronous   the same, awaited
 service_calls  what each method sends, and how its answer is read; for both clients
 answer_types   the values that methods return
 event_stream   server-sent events, and how a stream that ended is resumed
+readiness      waiting until a service is ready
 service_error  refusals of the service as exceptions
 """
 

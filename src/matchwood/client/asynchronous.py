@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 import httpx
@@ -11,6 +11,7 @@ import httpx
 from matchwood.client import service_calls
 from matchwood.client.answer_types import Accepted, Delivered, Rule, Ticket, rule_of
 from matchwood.client.event_stream import EventStreamParser, WatchProgress
+from matchwood.client.readiness import ASK_SECONDS, READY_SECONDS, ReadinessWait
 from matchwood.client.service_calls import ServiceCall
 from matchwood.client.service_error import ServiceError, error_of
 from matchwood.client.synchronous import TIMEOUT, allowed_time, streaming_time
@@ -124,6 +125,19 @@ class AsyncClient:
     async def extend_schema(self, form: Mapping[str, Any]) -> dict[str, Any] | None:
         """Add domains, attributes and types to the schema, and optional attributes to its types."""
         return await self.send(service_calls.extend_schema(form))
+
+    async def wait_until_ready(
+        self, seconds: float = READY_SECONDS, tell: Callable[[str], None] | None = None
+    ) -> None:
+        """Wait until the service is ready; `tell` is called with what it is waiting for."""
+        wait = ReadinessWait(seconds, tell)
+        while True:
+            try:
+                if wait.answered(await self._http.get("/readyz")):
+                    return
+            except httpx.ConnectError as error:
+                wait.refused(error)
+            await asyncio.sleep(ASK_SECONDS)
 
     async def status(self) -> dict[str, Any]:
         """The numbers of rules, subscriptions, waiting events and more."""

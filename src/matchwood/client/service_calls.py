@@ -20,6 +20,7 @@ from matchwood.client.answer_types import (
     delivered_of,
     rule_of,
 )
+from matchwood.language.errors import EventError
 from matchwood.language.events import EventMapping
 from matchwood.language.json.form import to_json
 from matchwood.language.tree import Node
@@ -92,19 +93,19 @@ def _present(**fields: Any) -> dict[str, Any]:
 # Rules
 
 
-def _rule_path(rule_id: str) -> str:
-    return f"/rules/{quote(rule_id, safe='')}"
+# Where one rule is, by the parameter `id`: a path cannot have every id (`..` is one).
+RULE = "/rule"
 
 
 def get_rule(rule_id: str) -> ServiceCall[Rule]:
-    return ServiceCall("GET", _rule_path(rule_id), rule_of)
+    return ServiceCall("GET", RULE, rule_of, params={"id": rule_id})
 
 
 def put_rule(
     rule_id: str, rule: object, tags: Iterable[str] = (), priority: float = 0
 ) -> ServiceCall[None]:
     form = {"rule": rule_form(rule), "tags": sorted(tags), "priority": float(priority)}
-    return ServiceCall("PUT", _rule_path(rule_id), _nothing, form, rule=rule)
+    return ServiceCall("PUT", RULE, _nothing, form, params={"id": rule_id}, rule=rule)
 
 
 def distinct_ids(ids: Any) -> list[str]:
@@ -122,7 +123,7 @@ def distinct_ids(ids: Any) -> list[str]:
 
 
 def delete_rule(rule_id: str) -> ServiceCall[None]:
-    return ServiceCall("DELETE", _rule_path(rule_id), _nothing)
+    return ServiceCall("DELETE", RULE, _nothing, params={"id": rule_id})
 
 
 def list_rules(after: str, limit: int, search: str) -> ServiceCall[dict[str, Any]]:
@@ -154,7 +155,9 @@ def match(
     events: Sequence[EventMapping], tags: Iterable[str] | None, limit: int | None, **more: Any
 ) -> ServiceCall[list[dict[str, Any]]]:
     wanted = None if tags is None else sorted(tags)
-    form = _present(events=list(events), tags=wanted, limit=limit, **more)
+    form = _present(
+        events=[event_form(event) for event in events], tags=wanted, limit=limit, **more
+    )
     return ServiceCall("POST", "/match", lambda answer: list(answer["results"]), form)
 
 
@@ -167,24 +170,46 @@ def check(rule: object) -> ServiceCall[dict[str, Any]]:
 
 
 def explain(rule: object, event: EventMapping) -> ServiceCall[dict[str, Any]]:
-    form = {"rule": rule_form(rule), "event": dict(event)}
+    form = {"rule": rule_form(rule), "event": event_form(event)}
     return ServiceCall("POST", "/explain", _itself, form, rule=rule)
 
 
 # Events
 
 
+def event_form(event: EventMapping) -> dict[str, Any]:
+    """An event as it is sent; an EventError if it is not a mapping."""
+    if not isinstance(event, Mapping):
+        raise EventError(
+            f"an event is a mapping of names to values, found {type(event).__name__}: "
+            "for several events there are publish_batch and match_batch"
+        )
+    return dict(event)
+
+
 def publish(event: EventMapping) -> ServiceCall[Accepted]:
-    return ServiceCall("POST", "/events", accepted_of, dict(event))
+    content = _event_json(event)
+    headers = {"Content-Type": "application/json"}
+    return ServiceCall("POST", "/events", accepted_of, content=content, headers=headers)
 
 
 def publish_batch(events: Iterable[EventMapping]) -> ServiceCall[list[Accepted]]:
-    body = b"\n".join(map(dumps, events))
+    if isinstance(events, Mapping):
+        raise EventError("publish_batch takes several events, found one: use publish for it")
+    body = b"\n".join(map(_event_json, events))
 
     def read(form: Any) -> list[Accepted]:
         return [accepted_of(result) for result in form["results"]]
 
     return ServiceCall("POST", "/events", read, content=body, headers={"Content-Type": LINES})
+
+
+def _event_json(event: EventMapping) -> bytes:
+    form = event_form(event)
+    try:
+        return dumps(form)
+    except (ValueError, RecursionError) as error:
+        raise EventError(f"cannot be written as JSON: {error}") from error
 
 
 # Subscriptions

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from typing import Any, TypeVar
 
 import httpx
@@ -11,6 +11,7 @@ import httpx
 from matchwood.client import service_calls
 from matchwood.client.answer_types import Accepted, Delivered, Rule, Ticket, rule_of
 from matchwood.client.event_stream import SILENCE, EventStreamParser, WatchProgress
+from matchwood.client.readiness import ASK_SECONDS, READY_SECONDS, ReadinessWait
 from matchwood.client.service_calls import ServiceCall
 from matchwood.client.service_error import ServiceError, error_of
 from matchwood.language import parse
@@ -127,6 +128,24 @@ class Client:
     def extend_schema(self, form: Mapping[str, Any]) -> dict[str, Any] | None:
         """Add domains, attributes and types to the schema, and optional attributes to its types."""
         return self.send(service_calls.extend_schema(form))
+
+    def wait_until_ready(
+        self, seconds: float = READY_SECONDS, tell: Callable[[str], None] | None = None
+    ) -> None:
+        """Wait until the service is ready; `tell` is called with what it is waiting for.
+
+        A service that was just started loads its rules, and perhaps compiles kernels, before it
+        answers. After so many seconds the last refusal is raised. A service that does not answer
+        at all is waited for thirty seconds at most.
+        """
+        wait = ReadinessWait(seconds, tell)
+        while True:
+            try:
+                if wait.answered(self._http.get("/readyz")):
+                    return
+            except httpx.ConnectError as error:
+                wait.refused(error)
+            time.sleep(ASK_SECONDS)
 
     def status(self) -> dict[str, Any]:
         """The numbers of rules, subscriptions, waiting events and more."""

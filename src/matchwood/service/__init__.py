@@ -21,7 +21,7 @@ housekeeping  work that is repeated beside requests
 delivery/     the way of an event from its acceptance to its subscribers
 rules/        rules, subscriptions and the event schema, in memory and in the database
 storage/      the database, the lock on it, the threads that write and read
-settings, problems, keys, limits, metrics, logs, times
+settings, problems, keys, limits, loading, metrics, logs, times
 
 `page/` has the static files of the page at `/`.
 """

@@ -1,12 +1,13 @@
-"""Limits: how much per second (`RateLimit`), and how much at the same time (`ConcurrencyLimit`)."""
+"""Limits: how much per second, how many at the same time, and how many bytes of memory."""
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 
 from matchwood.service.problems import RequestProblem
 
@@ -88,3 +89,78 @@ class ConcurrencyLimit:
     def _refuse(self, limit: int, scope: str) -> None:
         detail = f"the limit is {limit} {self._noun} {scope}"
         raise RequestProblem(self._problem, detail, retry_after=1, limit=limit)
+
+
+class ByteBudget:
+    """Bytes of memory that many may use together; who finds none left waits for its turn.
+
+    >>> import asyncio
+    >>> async def use() -> int:
+    ...     budget = ByteBudget(100)
+    ...     async with budget.room(80) as room:
+    ...         room.shrink(30)
+    ...         return budget.taken
+    >>> asyncio.run(use())
+    30
+    """
+
+    def __init__(self, total: int) -> None:
+        self.total = total
+        self.taken = 0
+        self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
+
+    @property
+    def waiting(self) -> int:
+        """How many wait for room."""
+        return len(self._waiting)
+
+    @asynccontextmanager
+    async def room(self, size: int) -> AsyncIterator[BudgetRoom]:
+        """Take so many bytes, or all if there are fewer, for as long as the context lasts."""
+        size = min(size, self.total)
+        await self._take(size)
+        room = BudgetRoom(self, size)
+        try:
+            yield room
+        finally:
+            room.shrink(0)
+
+    async def _take(self, size: int) -> None:
+        if not self._waiting and self.taken + size <= self.total:
+            self.taken += size
+            return
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.append((size, turn))
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self.give_back(size)
+            else:
+                with suppress(ValueError):  # it may have been passed over already
+                    self._waiting.remove((size, turn))
+                self.give_back(0)
+            raise
+
+    def give_back(self, size: int) -> None:
+        """So many bytes are free again: whoever has waited longest takes them."""
+        self.taken -= size
+        while self._waiting and self.taken + self._waiting[0][0] <= self.total:
+            needed, turn = self._waiting.popleft()
+            if not turn.done():
+                self.taken += needed
+                turn.set_result(None)
+
+
+class BudgetRoom:
+    """Bytes that were taken from a budget."""
+
+    def __init__(self, budget: ByteBudget, size: int) -> None:
+        self._budget = budget
+        self._size = size
+
+    def shrink(self, size: int) -> None:
+        """Keep only so many bytes."""
+        if size < self._size:
+            self._size, surplus = size, self._size - size
+            self._budget.give_back(surplus)

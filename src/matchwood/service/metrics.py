@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
@@ -59,6 +59,25 @@ class Metrics:
         self.dropped = Counter(
             "matchwood_deliveries_dropped",
             "Deliveries dropped because they were not fetched in time",
+            registry=registry,
+        )
+
+        self.slow_readers = Counter(
+            "matchwood_slow_readers",
+            "Streams and polls that were ended because their reader took nothing",
+            registry=registry,
+        )
+
+        self.connections = Gauge(
+            "matchwood_connections", "Open connections of clients", registry=registry
+        )
+        self.connections_limit = Gauge(
+            "matchwood_connections_limit", "The most open connections", registry=registry
+        )
+        self.connections_closed = Counter(
+            "matchwood_connections_closed",
+            "Connections that were refused, or closed because a request did not arrive in time",
+            ("reason",),
             registry=registry,
         )
 

@@ -19,6 +19,8 @@ KINDS: dict[str, tuple[int, str]] = {
     "unauthenticated": (401, "A key or ticket is required"),
     "forbidden": (403, "The key or ticket does not permit this"),
     "not-found": (404, "Not found"),
+    "method-not-allowed": (405, "The path does not have this method"),
+    "request-timeout": (408, "The request did not arrive in time"),
     "schema-conflict": (409, "Rules do not fit the schema"),
     "version-conflict": (412, "The version has changed in the meantime"),
     "body-too-large": (413, "The body is too large"),
@@ -33,13 +35,16 @@ KINDS: dict[str, tuple[int, str]] = {
     "invalid-schema": (422, "The schema is invalid"),
     "too-many-events": (429, "The key publishes too many events per second"),
     "too-many-matches": (429, "The key requests too many matches per second"),
+    "too-many-connections": (429, "The address has too many connections"),
     "too-many-streams": (429, "Too many streams are open"),
     "too-many-subscriptions": (429, "There are too many subscriptions"),
     "busy": (503, "Too many requests are in progress"),
     "outbox-full": (503, "Too many events are waiting to be delivered"),
+    "matching-timeout": (503, "The event could not be matched in time"),
     "not-ready": (503, "The service is not ready"),
     "shutting-down": (503, "The service is shutting down"),
     "database-unavailable": (503, "The database cannot be reached"),
+    "storage-full": (507, "The disk of the database is full"),
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import gc
 import logging
@@ -22,7 +23,8 @@ from matchwood.service.delivery.acceptance import Acceptance
 from matchwood.service.delivery.delivery_parts import DeliveryParts
 from matchwood.service.housekeeping import Expiry, Housekeeping, LockWatch
 from matchwood.service.keys import Keys
-from matchwood.service.limits import ConcurrencyLimit, RateLimit
+from matchwood.service.limits import ByteBudget, ConcurrencyLimit, RateLimit
+from matchwood.service.loading import LoadingProgress
 from matchwood.service.metrics import Metrics
 from matchwood.service.problems import RequestProblem
 from matchwood.service.rules.event_schema import EventSchema
@@ -33,6 +35,7 @@ from matchwood.service.rules.subscription_store import SubscriptionStore
 from matchwood.service.settings import Settings, SettingsError
 from matchwood.service.storage.database import subscriptions
 from matchwood.service.storage.database_lock import DatabaseTaken
+from matchwood.service.storage.failures import problem_of_database
 from matchwood.service.storage.storage_parts import StorageParts
 from matchwood.warm import warm_up
 
@@ -43,6 +46,8 @@ LOADING_RETRY_SECONDS = 2
 CLOSING_RETRY_SECONDS = 5
 # Seconds between checks that this process still holds the lock on the database.
 LOCK_SECONDS = 1.0
+# Seconds between attempts to write again after a write has failed.
+PROBE_SECONDS = 2.0
 # Seconds between searches for expired subscriptions.
 EXPIRY_SECONDS = 0.25
 # Seconds between writes of cursors that have moved.
@@ -81,13 +86,16 @@ class Service:
         self.keys = Keys(settings.keys)
         self.metrics = Metrics(self.figures)
         self.ready = False
+        self.loading = LoadingProgress()
         self.closing = asyncio.Event()
         limits = settings.limits
         self.streams = ConcurrencyLimit(
             limits.streams, limits.streams_per_key, "too-many-streams", "streams and waiting polls"
         )
+        self.reader_budget = ByteBudget(limits.reader_bytes)
         self.match_rate = RateLimit(limits.matches_per_second, "too-many-matches")
         self.threads = ThreadPoolExecutor(max(2, settings.threads), "work")
+        self.bulk_threads = ThreadPoolExecutor(max(1, settings.threads), "bulk")
         self._housekeeping = Housekeeping()
         self._lock_watch: LockWatch | None = None
         self._opened = False
@@ -103,9 +111,14 @@ class Service:
     def load(self) -> None:
         """Load everything from the database, and compile what matching needs."""
         started = time.perf_counter()
+        step = self.loading.step
+        step("compiling kernels, or loading them from the cache")
         compile_kernels()
+        step("loading rules and subscriptions")
         self._load_rules()
+        step("loading events that wait to be delivered")
         self.delivery.load()
+        step("starting")
         self.acceptance = Acceptance(
             self.index,
             self.schema.check_event,
@@ -113,6 +126,7 @@ class Service:
             self.delivery.outbox,
             self.storage.writer,
             self.threads,
+            self.bulk_threads,
             self.settings.limits,
             self.metrics,
         )
@@ -130,7 +144,7 @@ class Service:
         self.delivery = DeliveryParts(self.storage, self.roster, settings, self.metrics)
         self.schema = EventSchema(engine, writer, settings)
         made_with = {"operators": self._operators, "schema": self.schema.load()}
-        self.index = SubscriptionIndex(settings.data, database, **made_with)
+        self.index = SubscriptionIndex(settings.data, database, settings.limits, **made_with)
         self.index.load(engine, numbers, writer.counters["change"])
         check_rule = self.schema.check_rule
         self.subscriptions = SubscriptionStore(
@@ -143,6 +157,7 @@ class Service:
             self.delivery.webhooks.changed,
         )
         self.subscriptions.load_counts()
+        self.index.timed.suspend = self.subscriptions.suspend
         self.rules = RuleSet(
             engine, writer, self.threads, settings, database, check_rule, **made_with
         )
@@ -158,12 +173,17 @@ class Service:
 
     async def start(self) -> None:
         """Load, then start what runs beside requests; from then on the service is ready."""
-        await asyncio.get_running_loop().run_in_executor(self.threads, self.load)
+        reporting = asyncio.create_task(self.loading.report())
+        try:
+            await asyncio.get_running_loop().run_in_executor(self.threads, self.load)
+        finally:
+            reporting.cancel()
         delivery = self.delivery
         self._lock_watch = LockWatch(self.storage.lock, self.storage.readers, self._database_lost)
         expiry = Expiry(self.roster, self.subscriptions, delivery.watchers)
         every = self._housekeeping.every
         every(LOCK_SECONDS, "check the lock", self._lock_watch.check)
+        every(PROBE_SECONDS, "see whether writing works", self._probe)
         every(EXPIRY_SECONDS, "remove expired subscriptions", expiry.remove_expired)
         every(CURSOR_SECONDS, "write cursors", delivery.cursors.write)
         every(ATTEMPT_SECONDS, "write attempts", delivery.webhooks.write_attempts)
@@ -183,11 +203,14 @@ class Service:
                 await self.delivery.flush()
             except (SQLAlchemyError, DatabaseTaken) as error:  # they will be delivered again
                 log.error("acknowledgements could not be written", extra={"error": str(error)})
+            for timed in (self.index.timed, self.rules.timed):
+                await asyncio.to_thread(timed.close)
             await asyncio.to_thread(self.storage.writer.close)
             if self._lock_watch is None or not self._lock_watch.is_lost:
                 await self._save()
             self.index.close()
         self.threads.shutdown()
+        self.bulk_threads.shutdown()
         if self._opened:
             await self.storage.close()
 
@@ -195,6 +218,12 @@ class Service:
         self.closing.set()
         if self._failed is not None:
             self._failed()
+
+    async def _probe(self) -> None:
+        """After a failed write, see whether writing works again; until then it is not ready."""
+        if self.storage.writer.failure is not None:
+            with contextlib.suppress(SQLAlchemyError):
+                await asyncio.wrap_future(self.storage.writer.probe())
 
     async def _save(self) -> None:
         loop = asyncio.get_running_loop()
@@ -209,8 +238,13 @@ class Service:
             detail = "the service is shutting down"
             raise RequestProblem("shutting-down", detail, retry_after=CLOSING_RETRY_SECONDS)
         if not self.ready:
-            detail = "the service is still loading"
+            detail = f"the service is still loading: {self.loading.describe()}"
             raise RequestProblem("not-ready", detail, retry_after=LOADING_RETRY_SECONDS)
+
+    def check_writable(self) -> None:
+        """Raise a problem if the last write failed because of the database."""
+        if (failure := self.storage.writer.failure) is not None:
+            raise problem_of_database(failure)
 
     def figures(self) -> dict[str, int]:
         """The current figures, for `/status` and `/metrics`."""
@@ -220,9 +254,16 @@ class Service:
             "ready": 1,
             "subscriptions": self.roster.alive,
             "rules": len(self.rules.matcher),
+            "suspended_subscriptions": len(self.subscriptions.suspended),
+            "suspended_rules": len(self.rules.suspended),
             "events_waiting": self.delivery.outbox.events,
             "deliveries_waiting_at_most": self.delivery.outbox.pairs,
             "outbox_bytes": self.delivery.outbox.bytes,
+            "recent_bytes": self.delivery.outbox.recent.bytes,
+            "recent_bytes_limit": self.settings.limits.recent_bytes,
+            "reader_bytes": self.reader_budget.taken,
+            "reader_bytes_limit": self.reader_budget.total,
+            "readers_waiting": self.reader_budget.waiting,
             "streams": self.streams.taken,
             "webhooks": len(self.delivery.webhooks),
             "writes_waiting": self.storage.writer.backlog,

@@ -55,6 +55,24 @@ class Limits:
     outbox_deliveries: int = 250_000_000
     # Dead letters of one subscription; the oldest makes room for a new one.
     dead_letters_per_subscription: int = 10_000
+    # Seconds of processor time that matching one event may take; 0 means no limit.
+    match_seconds: float = 2.0
+    # Seconds of processor time that one rule may take with one event before it is suspended.
+    rule_seconds: float = 0.5
+    # Connections in total; 0 means as many as the limit of open files allows.
+    connections: int = 0
+    # Connections from one address; 0 means half of all.
+    connections_per_address: int = 0
+    # Seconds within which the headers of a request must have arrived; 0 means no limit.
+    header_seconds: float = 10.0
+    # Seconds within which a body must have arrived, and one more for every 16 KiB; 0: no limit.
+    body_seconds: float = 20.0
+    # Bytes of memory for the bodies of the latest events.
+    recent_bytes: int = 64 << 20
+    # Bytes of events that are in memory because streams and polls are sending them.
+    reader_bytes: int = 256 << 20
+    # Seconds within which a stream or poll must take the next piece of its answer.
+    reader_seconds: float = 60.0
     # Events per second that one key may send to `POST /match`; 0 means no limit.
     matches_per_second: float = 0
 

@@ -94,10 +94,32 @@ def test_watching_ends_with_an_interrupt(service: Served) -> None:
         (["publish", "none.jsonl"], "none.jsonl: no such file"),
         (["watch", "s999999", "--ticket", "x"], "the service refuses: there is no such"),
         (["publish", "{}", "--server", "nowhere"], "--server is an address as in"),
-        (["publish", "{}", "--server", f"http://127.0.0.1:{free_port()}"], "no service answers at"),
+        (
+            ["publish", "{}", "--wait", "0", "--server", f"http://127.0.0.1:{free_port()}"],
+            "no service answers at",
+        ),
     ],
 )
 def test_what_goes_wrong_is_a_sentence(arguments: list[str], says: str) -> None:
     done = matchwood(*arguments, exits=2)
     assert says in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.slow
+def test_subscribing_right_after_serving_waits(tmp_path: Path) -> None:
+    """The quick start of the README: a service in the background, then a command."""
+    url = f"http://127.0.0.1:{free_port()}"
+    serve = [sys.executable, "-m", "matchwood.cli", "serve", "--data", str(tmp_path / "data")]
+    with subprocess.Popen(
+        [*serve, "--port", url.rpartition(":")[2]], stderr=subprocess.PIPE, text=True
+    ) as serving:
+        try:
+            done = matchwood("subscribe", "temperature > 30", "--server", url)
+            assert json.loads(done.stdout)["id"] == "s1"
+            assert f"waiting for the service at {url}: " in done.stderr
+        finally:
+            serving.terminate()
+            _, log = serving.communicate(timeout=60)
+    doing = [line.get("doing", "") for line in map(json.loads, log.splitlines())]
+    assert "compiling kernels, or loading them from the cache" in doing

@@ -161,3 +161,19 @@ def test_a_method_that_a_path_lacks_is_told_which_it_has(service: Served) -> Non
         answer = service.http.options(path)
         assert (answer.status_code, answer.headers["allow"]) == (405, methods)
         assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_a_failure_names_the_request_that_the_log_has(service: Served, monkeypatch, caplog) -> None:
+    def broken(*arguments: object) -> None:
+        raise RuntimeError("broken for a test")
+
+    monkeypatch.setattr(service.service.rules, "page", broken)
+    for sent, expected in ((None, None), ("of-mine", "of-mine")):
+        headers = {} if sent is None else {"X-Request-Id": sent}
+        answer = service.http.get("/rules", headers=headers)
+        assert answer.status_code == 500
+        name = answer.headers["x-request-id"]
+        assert expected in (None, name)
+        assert answer.json()["request"] == name
+        assert name in answer.json()["detail"]
+    assert "broken for a test" in caplog.text

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from matchwood.client import Client
 from service.serving import Served, served, settings_in
 
 
@@ -17,6 +18,7 @@ def test_a_rule_is_set_read_matched_and_deleted(service: Served) -> None:
     made = http.put("/rules/adults", json={"rule": "age >= 18", "tags": ["eu"], "priority": 2})
     assert made.status_code == 201
     shown = {"id": "adults", "rule": "age >= 18", "tags": ["eu"], "priority": 2.0}
+    shown |= {"suspended": None}
     assert made.json()["rule"] == shown
     assert http.get("/rules/adults").json() == shown
     found = http.post("/match", json={"event": {"age": 20}}).json()
@@ -159,3 +161,19 @@ def test_a_priority_that_is_no_number_of_json_is_refused(service: Served) -> Non
     for number in ("1e999", "NaN", "1" + "0" * 400):
         body = '[{"id": "a", "rule": "x", "priority": ' + number + "}]"
         assert service.http.put("/rules", content=body).status_code in (400, 422)
+
+
+def test_rules_of_any_id_can_be_reached(service: Served) -> None:
+    ids = ["versions", "..", ".", "a\nb", "a/b", "/", "../x", "a?b#c", "%2e%2e", "rule", "é ", "+"]
+    service.http.put("/rules", json=[]).raise_for_status()
+    with Client(service.url) as client:
+        for number, rule_id in enumerate(ids):
+            client.rules[rule_id] = f"n = {number}"
+        assert sorted(client.rules) == sorted(ids)
+        for number, rule_id in enumerate(ids):
+            assert client.rules.details(rule_id).rule == f"n = {number}"
+            assert client.match({"n": number}) == [rule_id]
+            del client.rules[rule_id]
+            with pytest.raises(KeyError):
+                client.rules.details(rule_id)
+        assert len(client.rules) == 0

@@ -10,7 +10,7 @@ import typer
 
 from matchwood.cli.arguments import event_of
 from matchwood.cli.entry_point import app, print_json
-from matchwood.cli.service_client import DEFAULT_SERVER, Key, Server, asking
+from matchwood.cli.service_client import DEFAULT_SERVER, DEFAULT_WAIT, Key, Server, Wait, asking
 from matchwood.tables import BadRow, EventRow, read_events
 
 
@@ -27,13 +27,14 @@ def publish(
     ] = 1_000,
     server: Server = DEFAULT_SERVER,
     key: Key = None,
+    wait: Wait = DEFAULT_WAIT,
 ) -> None:
     """Publish events to a service.
 
     It prints the id of each event and the number of subscriptions that it matched.
     """
     bad = 0
-    with asking(server, key) as client:
+    with asking(server, key, wait) as client:
         for waiting in batches(events, batch):
             if isinstance(waiting, BadRow):
                 print(f"{waiting.file}:{waiting.line}: {waiting.reason}", file=sys.stderr)

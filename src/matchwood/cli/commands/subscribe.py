@@ -8,7 +8,7 @@ import typer
 
 from matchwood.cli.arguments import text_of
 from matchwood.cli.entry_point import app, misuse, print_json
-from matchwood.cli.service_client import DEFAULT_SERVER, Key, Server, asking
+from matchwood.cli.service_client import DEFAULT_SERVER, DEFAULT_WAIT, Key, Server, Wait, asking
 
 # Seconds per unit of time.
 UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
@@ -32,13 +32,14 @@ def subscribe(
     ] = None,
     server: Server = DEFAULT_SERVER,
     key: Key = None,
+    wait: Wait = DEFAULT_WAIT,
 ) -> None:
     """Subscribe to events of a service.
 
     It prints the id and the ticket of the subscription.
     """
     seconds = None if validity is None else seconds_of(validity)
-    with asking(server, key) as client:
+    with asking(server, key, wait) as client:
         made = client.subscribe(text_of(rule), subscriber, validity=seconds, webhook=webhook)
         print_json(made.form)
 

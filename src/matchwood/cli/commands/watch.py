@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from matchwood.cli.entry_point import app, print_json
-from matchwood.cli.service_client import DEFAULT_SERVER, Server, asking
+from matchwood.cli.service_client import DEFAULT_SERVER, DEFAULT_WAIT, Server, Wait, asking
 
 
 @app.command()
@@ -31,12 +31,13 @@ def watch(
         typer.Option("--keep", help="Do not acknowledge events, so that they are delivered again."),
     ] = False,
     server: Server = DEFAULT_SERVER,
+    wait: Wait = DEFAULT_WAIT,
 ) -> None:
     """Print the events of a subscription as they match.
 
     Each event is one line of JSON.
     """
-    with asking(server, None) as client:
+    with asking(server, None, wait) as client:
         try:
             watched = client.subscription(subscription, ticket)
             for event in watched.watch(limit=limit, acknowledge=not keep):

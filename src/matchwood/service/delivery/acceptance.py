@@ -27,6 +27,9 @@ from matchwood.service.storage.writer import Counters, DatabaseWriter
 
 # Seconds after which a publisher should try again if the outbox is full.
 RETRY_SECONDS = 10
+# Bytes of a body from which on it is matched by threads of its own, so that it does not keep
+# smaller ones waiting.
+BULKY_BYTES = 16 << 10
 # Rows of the outbox that are fetched at a time when the service starts.
 ROWS_AT_ONCE = 10_000
 # Raises an EventError if an event does not fit the schema.
@@ -36,7 +39,7 @@ CheckEvent = Callable[[dict[str, Any]], None]
 class MatchesEvents(Protocol):
     """What acceptance needs of the index of subscriptions."""
 
-    def match(self, events: Sequence[dict[str, Any]]) -> list[Numbers]:
+    def match(self, events: Sequence[dict[str, Any]], sizes: Sequence[int]) -> list[Numbers]:
         """For each event the numbers of the subscriptions that it matches."""
         ...
 
@@ -59,6 +62,7 @@ class Acceptance:
         outbox: Outbox,
         writer: DatabaseWriter,
         threads: ThreadPoolExecutor,
+        bulk_threads: ThreadPoolExecutor,
         limits: Limits,
         metrics: Metrics,
     ) -> None:
@@ -68,6 +72,7 @@ class Acceptance:
         self._outbox = outbox
         self._writer = writer
         self._threads = threads
+        self._bulk_threads = bulk_threads
         self._limits = limits
         self._metrics = metrics
         self._rate = RateLimit(limits.events_per_second, "too-many-events")
@@ -78,9 +83,8 @@ class Acceptance:
         """Accept all events of a body, or none. Also returns whether it was a single event."""
         loop = asyncio.get_running_loop()
         with self._under_way.slot(key):
-            batch, matches = await loop.run_in_executor(
-                self._threads, self._matched, kind, body, key
-            )
+            threads = self._threads if len(body) < BULKY_BYTES else self._bulk_threads
+            batch, matches = await loop.run_in_executor(threads, self._matched, kind, body, key)
             if not batch.events:
                 return [], batch.single
             stored = await asyncio.wrap_future(self._store(batch.bodies, matches))
@@ -99,7 +103,7 @@ class Acceptance:
             except EventError as error:
                 raise event_problem(error, None if batch.single else index) from None
         try:
-            matches = self._index.match(batch.events)
+            matches = self._index.match(batch.events, list(map(len, batch.bodies)))
         except EventError as error:
             raise event_problem(error) from None
         now = time.time()

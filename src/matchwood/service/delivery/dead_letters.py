@@ -10,7 +10,12 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, Row, and_, delete, func, select
 
-from matchwood.service.delivery.due_events import DueEvent
+from matchwood.service.delivery.due_events import (
+    ENVELOPE_BYTES,
+    ONE_BY_ONE,
+    PIECE_BYTES,
+    DueEvent,
+)
 from matchwood.service.metrics import Metrics
 from matchwood.service.rules.subscription_store import name_of
 from matchwood.service.storage.database import dead_letters
@@ -34,13 +39,27 @@ class DeadLetters:
         if self.to_replay(1):
             self.requested.set()
 
-    def page(self, subscription: int | None, after: int, limit: int) -> list[Row[Any]]:
-        """The letters of a subscription, or of all, in the order of their numbers."""
+    def page(
+        self, subscription: int | None, after: int, limit: int, most_bytes: int = PIECE_BYTES
+    ) -> list[Row[Any]]:
+        """The letters of a subscription, or of all, in the order of their numbers.
+
+        They are at most `limit` letters, and no more than it takes to have `most_bytes`.
+        """
         query = select(dead_letters).where(dead_letters.c.number > after)
         if subscription is not None:
             query = query.where(dead_letters.c.subscription == subscription)
-        with self._engine.connect() as connection:
-            return list(connection.execute(query.order_by(dead_letters.c.number).limit(limit)))
+        letters: list[Row[Any]] = []
+        size = 0
+        with self._engine.connect().execution_options(**ONE_BY_ONE) as connection:
+            rows = connection.execute(query.order_by(dead_letters.c.number).limit(limit))
+            for row in rows:
+                letters.append(row)
+                size += len(row.body) + ENVELOPE_BYTES
+                if size >= most_bytes:
+                    break
+            rows.close()
+        return letters
 
     async def add(self, subscription: int, event: DueEvent, attempts: int, error: str) -> None:
         """Store an event that was not accepted; the oldest letter makes room for it."""

@@ -32,7 +32,7 @@ class DeliveryParts:
     ) -> None:
         engine, writer, readers = storage.engine, storage.writer, storage.readers
         self._engine = engine
-        self.outbox = Outbox(roster)
+        self.outbox = Outbox(roster, recent_bytes=settings.limits.recent_bytes)
         self.watchers = Watchers(self.outbox)
         self.cursors = Cursors(roster, writer)
         self.due_events = DueEvents(engine, readers, self.outbox)

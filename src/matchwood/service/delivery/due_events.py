@@ -1,7 +1,8 @@
-"""The next events of a subscription, with their bodies."""
+"""The next events of a subscription, with their bodies, a few at a time."""
 
 from __future__ import annotations
 
+import logging
 from typing import NamedTuple
 
 from sqlalchemy import Engine, select
@@ -10,6 +11,19 @@ from matchwood.service.delivery.outbox import Outbox
 from matchwood.service.storage.database import events
 from matchwood.service.storage.readers import Readers
 from matchwood.service.times import iso
+
+log = logging.getLogger("matchwood.service")
+# Bytes of events that are fetched together: no further event is fetched once there are as many.
+PIECE_BYTES = 64 << 10
+# Bytes that an event takes beyond those of its body when it is sent.
+ENVELOPE_BYTES = 100
+# The most rows that PostgreSQL sends at a time, and that are in memory while events are fetched.
+ROWS_AT_ONCE = 16
+# Options of queries whose rows are fetched one by one, as far as they are needed. Of the rows that
+# PostgreSQL sends, the first is fetched alone.
+ONE_BY_ONE = {"stream_results": True, "max_row_buffer": ROWS_AT_ONCE}
+# The most events that are fetched together.
+PIECE_EVENTS = 100
 
 
 class DueEvent(NamedTuple):
@@ -32,26 +46,65 @@ class DueEvents:
         self._engine = engine
         self._readers = readers
         self._outbox = outbox
+        self._missing: set[int] = set()  # events of the outbox that the database does not have
 
-    async def after(self, subscription: int, event: int, limit: int) -> list[DueEvent]:
-        """The first events after one that are due to a subscription, at most `limit`."""
-        numbers = self._outbox.after(subscription, event, limit)
-        due = []
+    async def after(
+        self, subscription: int, event: int, limit: int, most_bytes: int = PIECE_BYTES
+    ) -> list[DueEvent]:
+        """The first events after one that are due to a subscription.
+
+        They are at most `limit` events, and no more than it takes to have `most_bytes`. An event
+        that the database does not have does not keep later ones waiting.
+        """
+        limit = min(limit, PIECE_EVENTS)
+        while numbers := self._numbers(subscription, event, limit):
+            due = self._recent(numbers, most_bytes)
+            if not due:
+                due = await self._readers.run(self._stored, numbers, most_bytes)
+            if due:
+                return due
+        return []
+
+    def any_after(self, subscription: int, event: int) -> bool:
+        """Whether an event after one is due to a subscription."""
+        return bool(self._numbers(subscription, event, 1))
+
+    def _numbers(self, subscription: int, event: int, limit: int) -> list[int]:
+        numbers = self._outbox.after(subscription, event, limit + len(self._missing))
+        return [number for number in numbers if number not in self._missing][:limit]
+
+    def _recent(self, numbers: list[int], most_bytes: int) -> list[DueEvent]:
+        """The first of the events, as far as their bodies are in memory."""
+        due: list[DueEvent] = []
+        size = 0
         for number in numbers:
             recent = self._outbox.recent.get(number)
             if recent is None:
                 break
             due.append(DueEvent(number, *recent))
-        if len(due) < len(numbers):
-            due += await self._readers.run(self._stored, numbers[len(due) :])
+            size += len(recent[1]) + ENVELOPE_BYTES
+            if size >= most_bytes:
+                break
         return due
 
-    def any_after(self, subscription: int, event: int) -> bool:
-        """Whether an event after one is due to a subscription."""
-        return bool(self._outbox.after(subscription, event, 1))
-
-    def _stored(self, numbers: list[int]) -> list[DueEvent]:
+    def _stored(self, numbers: list[int], most_bytes: int) -> list[DueEvent]:
+        """The first of the events that the database has."""
         columns = (events.c.number, events.c.at, events.c.body)
         query = select(*columns).where(events.c.number.in_(numbers)).order_by(events.c.number)
-        with self._engine.connect() as connection:
-            return [DueEvent(*row) for row in connection.execute(query)]
+        due: list[DueEvent] = []
+        size = 0
+        with self._engine.connect().execution_options(**ONE_BY_ONE) as connection:
+            rows = connection.execute(query)
+            for row in rows:
+                due.append(DueEvent(*row))
+                size += len(row.body) + ENVELOPE_BYTES
+                if size >= most_bytes:
+                    break
+            rows.close()
+        if not due:
+            self._missing.update(numbers)
+            log.error(
+                "events are skipped: the database does not have them any more",
+                extra={"first": numbers[0], "last": numbers[-1], "count": len(numbers)},
+            )
+        return due

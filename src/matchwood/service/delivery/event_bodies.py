@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, NoReturn
 
 from matchwood.language.errors import EventError
-from matchwood.language.events import Event
+from matchwood.language.events import MAX_DEPTH, Event
 from matchwood.service.problems import RequestProblem, event_problem
 from matchwood.service.settings import Limits
 
@@ -76,14 +76,13 @@ def checked_json(event: Any, index: int, limits: Limits) -> str:
         raise event_problem(error, index)
     try:
         body = dumps(event)
-        body.encode("utf-8")
+        size = len(body.encode("utf-8"))
     except (ValueError, TypeError, RecursionError) as error:
         raise event_problem(EventError(f"cannot be written as JSON: {error}"), index) from None
-    if len(body) > limits.event_bytes:
+    if size > limits.event_bytes:
         raise RequestProblem(
             "event-too-large",
-            f"event {index} of the batch has {len(body):,} bytes, the limit is "
-            f"{limits.event_bytes:,}",
+            f"event {index} of the batch has {size:,} bytes, the limit is {limits.event_bytes:,}",
             index=index,
             limit=limits.event_bytes,
         )
@@ -92,12 +91,33 @@ def checked_json(event: Any, index: int, limits: Limits) -> str:
 
 
 def check_readable(event: dict[str, Any], index: int) -> None:
-    """Raise a problem if no matcher can read the event; flat events always can be read."""
+    """Raise a problem if no matcher, or no subscriber, can read the event.
+
+    Flat events can always be read. `Event` does not look into lists of lists, which parsers of
+    JSON limit as well, so their levels are counted here.
+    """
     if any(isinstance(value, dict | list) for value in event.values()):
         try:
+            if not nests_within(event, MAX_DEPTH):
+                raise EventError(f"objects and lists nest at most {MAX_DEPTH} deep")
             Event(event)
         except EventError as error:
             raise event_problem(error, index) from None
+
+
+def nests_within(value: Any, levels: int) -> bool:
+    """Whether objects and lists are in each other at most so many levels deep.
+
+    >>> nests_within({"a": [[]]}, 3), nests_within({"a": [[]]}, 2)
+    (True, False)
+    """
+    level = [value]
+    for _ in range(levels):
+        containers = (held.values() if isinstance(held, dict) else held for held in level)
+        level = [inner for held in containers for inner in held if isinstance(inner, dict | list)]
+        if not level:
+            return True
+    return False
 
 
 def _from_json(body: bytes) -> tuple[list[Any], bool]:

@@ -27,7 +27,7 @@ from matchwood.service.rules.subscription_roster import Numbers, SubscriptionRos
 CHUNK_EVENTS = 4_096
 # The number of pairs at which the tail becomes a chunk.
 CHUNK_PAIRS = 1 << 17
-# Bytes of memory for the bodies of recent events.
+# Bytes of memory for the bodies of recent events, unless the settings say otherwise.
 RECENT_BYTES = 64 << 20
 # Bytes that a body takes in addition to its text: numbers, a tuple, entries of containers.
 RECENT_OVERHEAD = 250
@@ -130,17 +130,17 @@ class RecentBodies:
 
     def __init__(self, most: int = RECENT_BYTES) -> None:
         self._most = most
-        self._bytes = 0
+        self.bytes = 0
         self._order: deque[int] = deque()
         self._known: dict[int, tuple[float, str]] = {}
 
     def add(self, stored: StoredEvent) -> None:
         self._known[stored.number] = (stored.at, stored.body)
         self._order.append(stored.number)
-        self._bytes += _size(stored.body)
-        while self._bytes > self._most:
+        self.bytes += _size(stored.body)
+        while self.bytes > self._most and self._order:
             _, body = self._known.pop(self._order.popleft())
-            self._bytes -= _size(body)
+            self.bytes -= _size(body)
 
     def get(self, number: int) -> tuple[float, str] | None:
         return self._known.get(number)
@@ -158,7 +158,10 @@ class Outbox:
     """
 
     def __init__(
-        self, roster: SubscriptionRoster, notify: Callable[[list[int]], None] | None = None
+        self,
+        roster: SubscriptionRoster,
+        notify: Callable[[list[int]], None] | None = None,
+        recent_bytes: int = RECENT_BYTES,
     ) -> None:
         self._roster = roster
         self.notify = notify
@@ -167,7 +170,7 @@ class Outbox:
         self._tail = OutboxTail()
         self._watched = np.zeros(1024, np.bool_)
         self._next_checked = 0  # the event at which the next collection begins
-        self.recent = RecentBodies()
+        self.recent = RecentBodies(recent_bytes)
 
     @property
     def events(self) -> int:

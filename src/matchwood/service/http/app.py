@@ -24,11 +24,11 @@ from matchwood.service.http import (
     schema_routes,
     subscription_routes,
 )
+from matchwood.service.http.connections import Connections
 from matchwood.service.http.middleware import RequestMiddleware
 from matchwood.service.http.problem_responses import (
     on_database_error,
     on_database_taken,
-    on_failure,
     on_http,
     on_invalid,
     on_problem,
@@ -73,8 +73,11 @@ def create_app(
         version=__version__,
         description="Rules and subscriptions, matched with events.",
         lifespan=lifespan,
+        docs_url=None,  # FastAPI's pages load scripts from other hosts; ours is in `page_routes`
+        redoc_url=None,
     )
     app.state.service = service
+    app.state.connections = Connections(service.settings, service.metrics)
     app.state.routes = [route for routes in ROUTES for route in routes.router.routes]
     for routes in ROUTES:
         app.include_router(routes.router)
@@ -83,7 +86,6 @@ def create_app(
     app.add_exception_handler(HTTPException, on_http)
     app.add_exception_handler(DBAPIError, on_database_error)
     app.add_exception_handler(DatabaseTaken, on_database_taken)
-    app.add_exception_handler(Exception, on_failure)
     app.add_middleware(RequestMiddleware, service=service)
     return app
 

@@ -3,32 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
-from collections.abc import AsyncIterator
-from contextlib import ExitStack
-from typing import Annotated, Any
+from collections.abc import AsyncGenerator
+from contextlib import ExitStack, aclosing
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
-from starlette.types import Receive, Scope, Send
 
-from matchwood.service.delivery.due_events import DueEvent, envelope
-from matchwood.service.http.models import (
-    Acknowledged,
-    Acknowledgement,
-    EventDelivered,
-    EventsPolled,
-)
+from matchwood.service.delivery.due_events import PIECE_EVENTS, DueEvent, envelope
+from matchwood.service.delivery.event_bodies import JSON
+from matchwood.service.http.models import Acknowledged, Acknowledgement, EventsPolled
+from matchwood.service.http.pieces import PiecesResponse, budgeted
 from matchwood.service.http.request_context import Ready, Secret, problems
 from matchwood.service.http.subscription_routes import authorised
 from matchwood.service.problems import RequestProblem
 from matchwood.service.service import Service
-from matchwood.service.times import iso
 
 router = APIRouter(tags=["delivery"], responses=problems(404))
-# Events that a stream fetches and sends together.
-EVENTS_AT_ONCE = 100
 # Milliseconds after which a browser connects again when the stream ends.
 RETRY_MILLISECONDS = 1000
 Number = Annotated[int | None, Query(ge=0, le=2**63 - 1)]
@@ -50,22 +42,10 @@ async def stream(request: Request, service: Ready, secret: Secret, name: str) ->
     slot.enter_context(service.streams.slot(row.key))  # raises its problem before the stream begins
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     parts = _stream(service, row.number)
-    return EventStreamResponse(parts, slot, media_type="text/event-stream", headers=headers)
+    return PiecesResponse(service, parts, slot, media_type="text/event-stream", headers=headers)
 
 
-class EventStreamResponse(StreamingResponse):
-    """A stream that frees its slot when it ends, even if it could not begin."""
-
-    def __init__(self, parts: AsyncIterator[bytes], slot: ExitStack, **more: Any) -> None:
-        super().__init__(parts, **more)
-        self._slot = slot
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        with self._slot:
-            await super().__call__(scope, receive, send)
-
-
-@router.get("/subscriptions/{name}/events")
+@router.get("/subscriptions/{name}/events", response_model=EventsPolled)
 async def poll(
     service: Ready,
     secret: Secret,
@@ -73,31 +53,51 @@ async def poll(
     wait: Annotated[float, Query(ge=0, le=60)] = 0.0,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
     ack: Number = None,
-) -> EventsPolled:
+) -> StreamingResponse:
     """The next events that are not acknowledged. If there are none, the request waits for up to
     `wait` seconds. `ack` first acknowledges the events up to it.
     """
     row = await authorised(service, name, secret)
     if ack is not None:
         service.delivery.cursors.acknowledge(row.number, ack)
-    with service.streams.slot(row.key), service.delivery.watchers.watching(row.number) as woken:
-        deadline = time.monotonic() + wait
-        while True:
-            woken.clear()
-            cursor = service.roster.cursor(row.number)
-            due = await service.delivery.due_events.after(row.number, cursor, limit)
-            left = deadline - time.monotonic()
-            if due or left <= 0 or service.closing.is_set():
-                break
-            if not service.roster.is_live(row.number):
-                break
-            await _wait(service, woken, left)
-    service.metrics.delivered.labels("poll").inc(len(due))
-    events = [
-        EventDelivered(id=event.number, published=iso(event.at), event=json.loads(event.body))
-        for event in due
-    ]
-    return EventsPolled(events=events, cursor=cursor)
+    with ExitStack() as slot:
+        slot.enter_context(service.streams.slot(row.key))
+        with service.delivery.watchers.watching(row.number) as woken:
+            cursor = await _first_due(service, row.number, woken, time.monotonic() + wait)
+        parts = _polled(service, row.number, cursor, limit)
+        return PiecesResponse(service, parts, slot.pop_all(), media_type=JSON)
+
+
+async def _first_due(service: Service, number: int, woken: asyncio.Event, deadline: float) -> int:
+    """Wait until an event is due to a subscription, or the deadline. Returns the cursor."""
+    while True:
+        woken.clear()
+        cursor = service.roster.cursor(number)
+        left = deadline - time.monotonic()
+        if service.delivery.due_events.any_after(number, cursor) or left <= 0:
+            return cursor
+        if service.closing.is_set() or not service.roster.is_live(number):
+            return cursor
+        await _wait(service, woken, left)
+
+
+async def _polled(service: Service, number: int, cursor: int, limit: int) -> AsyncGenerator[bytes]:
+    """The JSON of `EventsPolled`, as far as possible without parsing the events."""
+    yield f'{{"cursor":{cursor},"events":['.encode()
+    position, left, separator = cursor, limit, ""
+
+    async def after() -> list[DueEvent]:
+        return await service.delivery.due_events.after(number, position, left) if left else []
+
+    def encode(due: list[DueEvent]) -> bytes:
+        return (separator + ",".join(map(envelope, due))).encode()
+
+    async with aclosing(budgeted(service, after, encode)) as pieces:
+        async for last, count, piece in pieces:
+            position, left, separator = last, left - count, ","
+            service.metrics.delivered.labels("poll").inc(count)
+            yield piece
+    yield b"]}"
 
 
 @router.post("/subscriptions/{name}/ack")
@@ -120,19 +120,27 @@ def _acknowledge_last(request: Request, service: Service, number: int) -> None:
         service.delivery.cursors.acknowledge(number, int(last))
 
 
-async def _stream(service: Service, number: int) -> AsyncIterator[bytes]:
+async def _stream(service: Service, number: int) -> AsyncGenerator[bytes]:
     position = service.roster.cursor(number)
     deadline = time.monotonic() + service.settings.stream_seconds
+    due_events = service.delivery.due_events
+
+    async def after() -> list[DueEvent]:
+        first = max(position, service.roster.cursor(number))
+        return await due_events.after(number, first, PIECE_EVENTS)
+
     yield f"retry: {RETRY_MILLISECONDS}\n\n".encode()
     with service.delivery.watchers.watching(number) as woken:
         while not service.closing.is_set() and service.roster.is_live(number):
             woken.clear()
-            position = max(position, service.roster.cursor(number))
-            due = await service.delivery.due_events.after(number, position, EVENTS_AT_ONCE)
-            if due:
-                position = due[-1].number
-                service.metrics.delivered.labels("stream").inc(len(due))
-                yield b"".join(map(_message, due))
+            if due_events.any_after(number, max(position, service.roster.cursor(number))):
+                async with aclosing(budgeted(service, after, _messages)) as pieces:
+                    async for last, count, piece in pieces:
+                        position = last
+                        service.metrics.delivered.labels("stream").inc(count)
+                        yield piece
+                        if service.closing.is_set() or not service.roster.is_live(number):
+                            return
                 continue
             left = deadline - time.monotonic()
             if left <= 0:
@@ -152,5 +160,7 @@ async def _wait(service: Service, woken: asyncio.Event, seconds: float) -> bool:
             task.cancel()
 
 
-def _message(event: DueEvent) -> bytes:
-    return f"id: {event.number}\nevent: match\ndata: {envelope(event)}\n\n".encode()
+def _messages(due: list[DueEvent]) -> bytes:
+    return "".join(
+        f"id: {event.number}\nevent: match\ndata: {envelope(event)}\n\n" for event in due
+    ).encode()

@@ -12,9 +12,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from matchwood.service.http.problem_responses import problem_response
+from matchwood.service.http.problem_responses import failure_response, problem_response
 from matchwood.service.logs import request_id
 from matchwood.service.problems import RequestProblem
 from matchwood.service.service import Service
@@ -25,6 +26,8 @@ log = logging.getLogger("matchwood.service")
 UPLOADS = {("PUT", "/rules"), ("POST", "/subscriptions/bulk")}
 # Paths that are requested all the time, and are not logged if all is well.
 UNLOGGED_PATHS = {"/healthz", "/readyz", "/metrics"}
+# The status in logs and metrics of a request whose client left before it had been sent whole.
+CLIENT_GONE = 499
 
 
 class RequestMiddleware:
@@ -44,9 +47,12 @@ class RequestMiddleware:
         started = time.perf_counter()
         status = 500
 
+        started_answer = False
+
         async def send_with_id(message: Message) -> None:
-            nonlocal status
+            nonlocal status, started_answer
             if message["type"] == "http.response.start":
+                started_answer = True
                 status = message["status"]
                 message.setdefault("headers", []).append((b"x-request-id", name.encode()))
             await send(message)
@@ -58,6 +64,13 @@ class RequestMiddleware:
                 await problem_response(refused)(scope, receive, send_with_id)
             else:
                 await self._app(scope, _limited(receive, limit), send_with_id)
+        except ClientDisconnect:
+            status = CLIENT_GONE
+        except Exception as error:
+            log.error("a request failed", exc_info=error)
+            if started_answer:
+                raise  # the server closes the connection, so that the answer is not taken for whole
+            await failure_response(name)(scope, receive, send_with_id)
         finally:
             self._record(scope, status, time.perf_counter() - started)
             request_id.reset(token)
@@ -76,18 +89,13 @@ class RequestMiddleware:
         """
         host = headers.get("host", "")
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc != host:
+        if origin is not None and _host_of(origin) != host:
             return RequestProblem(
                 "forbidden", f"pages of {origin!r:.200} may not call this service"
             )
-        if not len(self._service.keys):
-            try:
-                called = urlsplit(f"//{host}").hostname or ""
-            except ValueError:
-                called = ""
-            if not is_loopback(called):
-                detail = f"without keys the Host must be localhost, found {host!r:.200}"
-                return RequestProblem("forbidden", detail)
+        if not len(self._service.keys) and not is_loopback(_name_of(host)):
+            detail = f"without keys the Host must be localhost, found {host!r:.200}"
+            return RequestProblem("forbidden", detail)
         return None
 
     def _record(self, scope: Scope, status: int, seconds: float) -> None:
@@ -104,6 +112,22 @@ class RequestMiddleware:
         extra |= {"status": status, "ms": round(seconds * 1e3, 2)}
         client = scope.get("client")
         log.info("request", extra={**extra, "client": client[0] if client else None})
+
+
+def _host_of(origin: str) -> str | None:
+    """The host and port of an origin; None if it is not a URL."""
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return None
+
+
+def _name_of(host: str) -> str:
+    """The name or address in a `Host` header, without the port; empty if it makes no sense."""
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""
 
 
 def _too_large(headers: Headers, limit: int) -> RequestProblem | None:

@@ -39,6 +39,9 @@ class RuleOut(BaseModel):
     rule: str
     tags: list[str]
     priority: float
+    suspended: str | None = Field(
+        None, description="Why the rule is not matched; null if it is. Setting it resumes it"
+    )
 
 
 class RuleStored(BaseModel):
@@ -184,6 +187,9 @@ class SubscriptionOut(BaseModel):
     cursor: int = Field(description="Events up to this one are acknowledged")
     missed: int = Field(
         description="Events that were dropped because they were not fetched in time"
+    )
+    suspended: str | None = Field(
+        None, description="Why the rule is not matched; null if it is. Changing it resumes it"
     )
 
 

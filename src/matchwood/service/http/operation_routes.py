@@ -22,8 +22,10 @@ async def alive() -> dict[str, str]:
 
 @router.get("/readyz", responses=problems())
 async def ready(request: Request) -> dict[str, str]:
-    """Everything is loaded and compiled, and requests are answered."""
-    bare_service(request).check_ready()
+    """Everything is loaded and compiled, requests are answered, and the database can be written."""
+    service = bare_service(request)
+    service.check_ready()
+    service.check_writable()
     return {"status": "ready"}
 
 

@@ -1,4 +1,4 @@
-"""The page at `/`: static files, which may not load anything from other hosts."""
+"""The pages at `/` and `/docs`: static files, which may not load anything from other hosts."""
 
 from __future__ import annotations
 
@@ -32,6 +32,12 @@ HEADERS = {
 @router.get("/")
 async def page() -> FileResponse:
     return _file(FOLDER / "index.html")
+
+
+@router.get("/docs")
+async def api_page() -> FileResponse:
+    """The OpenAPI description, to be read by people."""
+    return _file(FOLDER / "api.html")
 
 
 @router.get("/page/{name}")

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Any
 
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from sqlalchemy.exc import DBAPIError
 from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 
 from matchwood.service.problems import RequestProblem
+from matchwood.service.storage.failures import problem_of_database
 
 log = logging.getLogger("matchwood.service")
 MEDIA_TYPE = "application/problem+json"
+# The kinds of problems that Starlette raises by itself, by their status.
+KIND_OF_STATUS = {400: "bad-request", 404: "not-found", 405: "method-not-allowed"}
 
 
 def problem_response(problem: RequestProblem) -> JSONResponse:
@@ -46,16 +48,17 @@ async def on_http(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     if isinstance(error.__cause__, RequestProblem):  # the body being read was too large
         return problem_response(error.__cause__)
-    status = HTTPStatus(error.status_code)
-    body: Mapping[str, Any] = {
-        "type": "about:blank",
-        "title": status.phrase,
-        "status": error.status_code,
-        "detail": f"{request.method} {request.url.path}: {error.detail}",
-    }
     headers = dict(error.headers or {})
-    if status is HTTPStatus.METHOD_NOT_ALLOWED:
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         headers["Allow"] = ", ".join(_methods_at(request))
+    detail = f"{request.method} {request.url.path}: {error.detail}"
+    kind = KIND_OF_STATUS.get(error.status_code)
+    if kind is not None:
+        body = RequestProblem(kind, detail).to_json()
+    else:
+        title = HTTPStatus(error.status_code).phrase
+        body = {"type": "about:blank", "title": title, "status": error.status_code}
+        body["detail"] = detail
     return JSONResponse(body, error.status_code, headers=headers, media_type=MEDIA_TYPE)
 
 
@@ -70,18 +73,18 @@ def _methods_at(request: Request) -> list[str]:
     return sorted(set().union(*methods))
 
 
-async def on_failure(request: Request, error: Exception) -> JSONResponse:
-    """Answer an error in the service itself; the log has its traceback and the request's id."""
-    log.error("a request failed", exc_info=error)
+def failure_response(request: str) -> JSONResponse:
+    """The answer to a request, of this id, during which the service itself failed."""
     body = {"type": "about:blank", "title": "Internal Server Error", "status": 500}
-    detail = "internal error; the service's log has details under the X-Request-Id of this response"
-    return JSONResponse({**body, "detail": detail}, 500, media_type=MEDIA_TYPE)
+    detail = f"internal error; the service's log has details under the request {request}"
+    body |= {"detail": detail, "request": request}
+    return JSONResponse(body, 500, media_type=MEDIA_TYPE)
 
 
 async def on_database_error(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, DBAPIError)
     log.error("the database failed", extra={"error": str(error)})
-    problem = RequestProblem("database-unavailable", "the database failed", retry_after=2)
-    return problem_response(problem)
+    return problem_response(problem_of_database(error))
 
 
 async def on_database_taken(request: Request, error: Exception) -> JSONResponse:

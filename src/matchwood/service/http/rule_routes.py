@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ from matchwood.language.explanation import explain
 from matchwood.language.tree import attributes_in
 from matchwood.match.parts.rule_checks import check_calls
 from matchwood.match.parts.rule_columns import RuleDetails
+from matchwood.service.delivery.acceptance import BULKY_BYTES
 from matchwood.service.delivery.event_bodies import JSON, LINES, check_count, checked_json
 from matchwood.service.http.models import (
     CheckIn,
@@ -48,6 +50,8 @@ from matchwood.service.times import iso
 
 router = APIRouter(tags=["rules"], responses=problems())
 RuleIdInPath = Annotated[str, Path(min_length=1, max_length=512, pattern="^[^\\x00]+$")]
+RuleIdInQuery = Annotated[str, Query(min_length=1, max_length=512, pattern="^[^\\x00]+$")]
+STORED = {201: {"model": RuleStored, "description": "The rule is new"}, **problems(404, 412)}
 UPLOAD = {
     "requestBody": {
         "required": True,
@@ -110,10 +114,13 @@ async def read_rule(service: Ready, caller: Admin, rule_id: RuleIdInPath) -> Rul
     return _rule(await service.storage.readers.run(service.rules.get, rule_id))
 
 
-@router.put(
-    "/rules/{rule_id:path}",
-    responses={201: {"model": RuleStored, "description": "The rule is new"}, **problems(404, 412)},
-)
+@router.get("/rule", responses=problems(404))
+async def read_rule_by_id(service: Ready, caller: Admin, id: RuleIdInQuery) -> RuleOut:
+    """A rule of any id, even one that no path can have: `versions`, `..`, or with a line break."""
+    return await read_rule(service, caller, id)
+
+
+@router.put("/rules/{rule_id:path}", responses=STORED)
 async def put_rule(
     request: Request,
     response: Response,
@@ -123,10 +130,25 @@ async def put_rule(
     body: RuleIn,
 ) -> RuleStored:
     """Set a rule. Matches after the answer use it."""
-    rule = service.rules.checked(rule_id, body.rule, body.tags, body.priority)
+    rule = await service.storage.readers.run(
+        service.rules.checked, rule_id, body.rule, body.tags, body.priority
+    )
     version, is_new = await service.rules.put(rule, expected_version(request))
     response.status_code = 201 if is_new else 200
     return RuleStored(version=version, is_new=is_new, rule=_rule_of(rule))
+
+
+@router.put("/rule", responses=STORED)
+async def put_rule_by_id(
+    request: Request,
+    response: Response,
+    service: Ready,
+    caller: Admin,
+    id: RuleIdInQuery,
+    body: RuleIn,
+) -> RuleStored:
+    """Set a rule of any id."""
+    return await put_rule(request, response, service, caller, id, body)
 
 
 @router.delete("/rules/{rule_id:path}", responses=problems(404, 412))
@@ -136,8 +158,16 @@ async def delete_rule(
     return Version(version=await service.rules.delete(rule_id, expected_version(request)))
 
 
+@router.delete("/rule", responses=problems(404, 412))
+async def delete_rule_by_id(
+    request: Request, service: Ready, caller: Admin, id: RuleIdInQuery
+) -> Version:
+    """Delete a rule of any id."""
+    return await delete_rule(request, service, caller, id)
+
+
 @router.post("/match", tags=["matching"])
-async def match(service: Ready, caller: Publisher, request: MatchIn) -> MatchOut:
+async def match(received: Request, service: Ready, caller: Publisher, request: MatchIn) -> MatchOut:
     """The rules that are true of an event, or of each of several events. Nothing is stored."""
     if (request.event is None) == (request.events is None):
         raise RequestProblem(
@@ -146,30 +176,37 @@ async def match(service: Ready, caller: Publisher, request: MatchIn) -> MatchOut
     events = [request.event] if request.event is not None else request.events or []
     check_count(len(events), service.settings.limits)
     service.match_rate.take(caller.name, len(events))
-    return await service.storage.readers.run(_match, service, request, events)
+    loop = asyncio.get_running_loop()
+    size = int(received.headers.get("content-length", BULKY_BYTES))
+    threads = service.threads if size < BULKY_BYTES else service.bulk_threads
+    return await loop.run_in_executor(threads, _match, service, request, events)
 
 
 @router.post("/check", tags=["matching"])
 async def check(service: Ready, caller: Anybody, request: CheckIn) -> CheckOut:
     """Whether a rule is valid, and if not, where its error is."""
-    try:
-        tree = parse(request.rule)
-        matcher = service.rules.matcher
-        text = request.rule if isinstance(request.rule, str) else None
-        check_calls(tree, matcher.operators, matcher.schema, text)
-        service.schema.check_rule(request.rule)
-    except RuleError as error:
-        return CheckOut(valid=False, text=None, error=rule_error(error))
-    return CheckOut(valid=True, text=str(tree), attributes=sorted(attributes_in(tree)))
+
+    def checked() -> CheckOut:
+        try:
+            tree = parse(request.rule)
+            matcher = service.rules.matcher
+            text = request.rule if isinstance(request.rule, str) else None
+            check_calls(tree, matcher.operators, matcher.schema, text)
+            service.schema.check_rule(request.rule)
+        except RuleError as error:
+            return CheckOut(valid=False, text=None, error=rule_error(error))
+        return CheckOut(valid=True, text=str(tree), attributes=sorted(attributes_in(tree)))
+
+    return await service.storage.readers.run(checked)
 
 
 @router.post("/explain", tags=["matching"])
 async def explain_rule(service: Ready, caller: Anybody, request: ExplainIn) -> dict[str, Any]:
     """Explain a rule for an event: each node is true, false or undefined, with the values seen."""
     matcher = service.rules.matcher
-    checked_json(request.event, 0, service.settings.limits)
 
     def explained() -> dict[str, Any]:
+        checked_json(request.event, 0, service.settings.limits)
         try:
             tree = parse(request.rule)
             check_calls(tree, matcher.operators, matcher.schema)
@@ -187,17 +224,30 @@ async def explain_rule(service: Ready, caller: Anybody, request: ExplainIn) -> d
 
 
 def _rule(row: Any) -> RuleOut:
-    return RuleOut(id=row.id, rule=row.rule, tags=json.loads(row.tags), priority=row.priority)
+    return RuleOut(
+        id=row.id,
+        rule=row.rule,
+        tags=json.loads(row.tags),
+        priority=row.priority,
+        suspended=row.suspended,
+    )
 
 
 def _rule_of(rule: RuleDetails) -> RuleOut:
-    return RuleOut(id=rule.id, rule=rule.rule, tags=sorted(rule.tags), priority=rule.priority)
+    return RuleOut(
+        id=rule.id,
+        rule=rule.rule,
+        tags=sorted(rule.tags),
+        priority=rule.priority,
+        suspended=None,
+    )
 
 
 def _match(service: Service, request: MatchIn, events: list[dict[str, Any]]) -> MatchOut:
     version = service.rules.version
+    sizes = []
     for index, event in enumerate(events):
-        checked_json(event, index, service.settings.limits)
+        sizes.append(len(checked_json(event, index, service.settings.limits)))
         try:
             service.schema.check_event(event)
         except EventError as error:
@@ -205,7 +255,8 @@ def _match(service: Service, request: MatchIn, events: list[dict[str, Any]]) -> 
     tags = None if request.tags is None else frozenset(request.tags)
     matcher = service.rules.matcher
     results = []
-    for event, rules in zip(events, service.rules.match(events, tags, request.limit), strict=True):
+    matched = service.rules.match(events, sizes, tags, request.limit)
+    for event, rules in zip(events, matched, strict=True):
         matches = []
         for rule, bindings in rules:
             why = matcher.explain(parse(rule.rule), event).to_json() if request.explain else None

@@ -7,8 +7,10 @@ import signal
 from types import FrameType
 
 import uvicorn
+from fastapi import FastAPI
 
 from matchwood.service.http.app import create_app
+from matchwood.service.http.connections import GuardedProtocol
 from matchwood.service.logs import log_to_standard_error
 from matchwood.service.settings import Settings
 
@@ -28,6 +30,21 @@ class Server(uvicorn.Server):
         self.should_exit = True
 
 
+def server_config(app: FastAPI, settings: Settings) -> uvicorn.Config:
+    """How uvicorn runs the application."""
+    return uvicorn.Config(
+        app,
+        host=settings.host,
+        port=settings.port,
+        http=GuardedProtocol,
+        ws="none",
+        log_config=None,
+        access_log=False,
+        timeout_graceful_shutdown=round(settings.shutdown_seconds) or None,
+        timeout_keep_alive=75,
+    )
+
+
 def serve(settings: Settings) -> bool:
     """Serve until told to stop. False if the service could not be loaded, or lost its database."""
     log_to_standard_error(settings.log_level)
@@ -39,15 +56,7 @@ def serve(settings: Settings) -> bool:
 
     app = create_app(settings, failed)
     app.state.service.open()  # so that errors in the settings are reported before it listens
-    config = uvicorn.Config(
-        app,
-        host=settings.host,
-        port=settings.port,
-        log_config=None,
-        access_log=False,
-        timeout_graceful_shutdown=round(settings.shutdown_seconds) or None,
-        timeout_keep_alive=75,
-    )
-    server = Server(config)
+    server = Server(server_config(app, settings))
+    app.state.connections.describe()
     server.run()
     return not failures and server.started

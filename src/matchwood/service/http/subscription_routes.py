@@ -37,7 +37,7 @@ async def subscribe(
     service: Ready, caller: Subscriber, requested: SubscriptionIn
 ) -> SubscriptionNew:
     """Subscribe. Events that are published after the answer are matched with the rule."""
-    new = new_subscription(service, requested)
+    new = await service.storage.readers.run(new_subscription, service, requested)
     (created,) = await service.subscriptions.create([new], caller.name)
     return SubscriptionNew(
         id=name_of(created.number),
@@ -50,6 +50,7 @@ async def subscribe(
         delivery=Delivery(kind=requested.delivery.kind, url=new.url),
         cursor=service.roster.cursor(created.number),
         missed=0,
+        suspended=None,
     )
 
 
@@ -159,4 +160,5 @@ def subscription_out(service: Service, row: Any) -> SubscriptionOut:
         delivery=Delivery(kind=row.kind, url=row.url),
         cursor=max(row.cursor, service.roster.cursor(row.number)),
         missed=row.missed,
+        suspended=row.suspended,
     )

@@ -1,6 +1,6 @@
 // The fields for a rule and an event: checked while typing, then subscribed to, saved, published.
 
-import { answer } from "./service.js";
+import { answer, parseExactly } from "./service.js";
 import { byId, debounced, element, say } from "./elements.js";
 import { showExplanation } from "./explanation.js";
 
@@ -8,7 +8,13 @@ let lastCheck = 0; // numbers the checks, so that late answers to earlier ones a
 
 export const ruleText = () => byId("rule").value;
 
-export function setRule(text) {
+// The rule that is being edited: saving it under the same id keeps its tags and priority.
+// A field cannot show every id: line breaks are left out. So what it shows is remembered, too.
+let edited = null; // { id, tags, priority, shown }
+
+export function setRule(text, rule = null) {
+  if (rule !== null) byId("rule-id").value = rule.id;
+  edited = rule && { ...rule, shown: byId("rule-id").value };
   byId("rule").value = text;
   byId("rule").dispatchEvent(new Event("input"));
   byId("rule").focus();
@@ -17,7 +23,7 @@ export function setRule(text) {
 // The event as an object. If the text is not one, the page says so, and this returns null.
 export function currentEvent() {
   try {
-    const event = JSON.parse(byId("event").value);
+    const event = parseExactly(byId("event").value);
     if (event === null || typeof event !== "object" || Array.isArray(event)) {
       throw new Error("An event must be a JSON object, such as {\"age\": 20}");
     }
@@ -47,11 +53,20 @@ async function check() {
     } else {
       const { reason, line, column, caret } = found.error;
       const at = column ? `${line > 1 ? `line ${line}, ` : ""}column ${column}: ` : "";
-      say(verdict, "bad", `✗ ${at}${reason}`, ...(caret ? [element("pre", {}, caret)] : []));
+      say(verdict, "bad", `✗ ${at}${reason}`, ...(caret ? [caretBelow(caret)] : []));
     }
   } catch (error) {
     if (thisCheck === lastCheck) say(verdict, "bad", error.message);
   }
+}
+
+// A line of the rule with a caret below. What precedes the caret is repeated, unseen, so that the
+// caret has its place whatever the width of the characters: tabs, wide letters, emoji.
+function caretBelow(caret) {
+  const [line, below] = caret.split("\n");
+  const before = [...line.padEnd(below.length)].slice(0, [...below].length - 1).join("");
+  return element(
+    "pre", {}, `${line}\n`, element("span", { class: "unseen", "aria-hidden": "true" }, before), "^");
 }
 
 const warnings = (found) => (found.warnings || []).map((text) => element("div", { class: "undefined" }, text));
@@ -89,9 +104,10 @@ export function startEditor({ onSubscribed, onSaved }) {
   byId("save-form").addEventListener("submit", (event) => {
     event.preventDefault();
     perform(byId("save"), byId("rule-done"), async () => {
-      const id = byId("rule-id").value;
-      const path = `rules/${encodeURIComponent(id)}`;
-      const done = await answer("PUT", path, { body: { rule: ruleText() } });
+      const same = edited?.shown === byId("rule-id").value;
+      const id = same ? edited.id : byId("rule-id").value;
+      const kept = same ? { tags: edited.tags, priority: edited.priority } : {};
+      const done = await answer("PUT", "rule", { params: { id }, body: { rule: ruleText(), ...kept } });
       onSaved();
       return `Rule ${id} ${done.is_new ? "created" : "updated"}.`;
     });
@@ -144,7 +160,7 @@ async function matches(event) {
 // A button with the id of a rule, which explains the rule for the event.
 function explainButton(id, event, kind) {
   const show = async () => {
-    const { rule } = await answer("GET", `rules/${encodeURIComponent(id)}`);
+    const { rule } = await answer("GET", "rule", { params: { id } });
     await showExplanation(`Rule ${id}`, rule, event);
   };
   return element("button", { type: "button", class: `plain ${kind}`, onclick: show }, id);

@@ -83,31 +83,34 @@ async function load() {
   }
 }
 
-function ruleRow({ id, rule, tags, priority }) {
-  return tableRow(id, rule, tags.join(", "), String(priority), `Rule ${id}`);
+function ruleRow({ id, rule, tags, priority, suspended }) {
+  const edit = () => setRule(rule, { id, tags, priority });
+  return tableRow(id, rule, tags.join(", "), String(priority), `Rule ${id}`, edit, suspended);
 }
 
-function subscriptionRow({ id, rule, subscriber, expires }) {
-  return tableRow(id, rule, subscriber, new Date(expires).toLocaleString(), `Subscription ${id}`);
+function subscriptionRow({ id, rule, subscriber, expires, suspended }) {
+  return tableRow(id, rule, subscriber, new Date(expires).toLocaleString(), `Subscription ${id}`, () => setRule(rule), suspended);
 }
 
-function tableRow(id, rule, third, fourth, title) {
+function tableRow(id, rule, third, fourth, title, edit, suspended) {
   const why = () => {
     const event = currentEvent();
     if (event !== null) showExplanation(title, rule, event);
     else byId("event").focus();
   };
+  const text = element("td", {}, element("code", {}, rule));
+  if (suspended) text.append(element("div", { class: "suspended false" }, `Suspended: ${suspended}`));
   return element(
     "tr",
     {},
     element("td", {}, id),
-    element("td", {}, element("code", {}, rule)),
+    text,
     element("td", {}, third),
     element("td", {}, fourth),
     element(
       "td",
       {},
-      element("button", { class: "plain", "aria-label": `Edit the rule of ${id}`, onclick: () => setRule(rule) }, "Edit"),
+      element("button", { class: "plain", "aria-label": `Edit the rule of ${id}`, onclick: edit }, "Edit"),
       " ",
       element("button", { class: "plain", "aria-label": `Explain ${id} for the event`, onclick: why }, "Why?"),
     ),

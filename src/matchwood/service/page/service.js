@@ -8,6 +8,15 @@ export class Refused extends Error {
   }
 }
 
+// JavaScript rounds integers above 2^53, and writes 1.0 as 1. Numbers that it would change are kept
+// as they were written; where a browser cannot do that yet, they are rounded.
+const exactly = (key, value, context) =>
+  typeof value === "number" && context && JSON.rawJSON && String(value) !== context.source
+    ? JSON.rawJSON(context.source)
+    : value;
+
+export const parseExactly = (text) => JSON.parse(text, exactly);
+
 let key = sessionStorage.getItem("key") || "";
 
 export function useKey(entered) {
@@ -39,9 +48,12 @@ export async function ask(method, path, { body, params, secret, signal, headers 
   return response;
 }
 
+// The answer as an object. With the option `exact`, which is for answers with events, numbers in it
+// that JavaScript would change are kept as they were written: they can be shown, and sent again.
 export async function answer(method, path, options) {
   const response = await ask(method, path, options);
-  return response.status === 204 ? null : response.json();
+  if (response.status === 204) return null;
+  return options?.exact ? parseExactly(await response.text()) : response.json();
 }
 
 const sleep = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
@@ -90,14 +102,14 @@ async function follow({ id, ticket }, last, { take, onState, signal }) {
   let lived = false;
   for await (const message of messages(response.body)) {
     lived = true;
-    if (message.event === "match") take(JSON.parse(message.data));
+    if (message.event === "match") take(parseExactly(message.data));
   }
   return lived;
 }
 
 async function poll({ id, ticket }, last, { take, onState, signal }) {
   const params = last === null ? {} : { ack: last };
-  const found = await answer("GET", `${pathOf(id)}/events`, { secret: ticket, signal, params });
+  const found = await answer("GET", `${pathOf(id)}/events`, { secret: ticket, signal, params, exact: true });
   onState("open");
   found.events.forEach(take);
   return true;

@@ -11,5 +11,6 @@ rule_set             the rules of backends, with a version per change
 subscription_store   creates, reads, changes, renews and removes subscriptions
 subscription_roster  expiry time and cursor of every subscription, in arrays
 rule_index           the matcher of the subscriptions' rules, and its snapshots on disk
+timed_matching       time limits per event and rule, and who is suspended
 event_schema         the schema that rules and events must fit, version by version
 """

@@ -24,6 +24,8 @@ from matchwood.match.parts.rule_columns import RuleDetails
 from matchwood.matcher import Matcher
 from matchwood.schema import Schema
 from matchwood.service.rules.subscription_roster import Numbers
+from matchwood.service.rules.timed_matching import LARGE_BYTES, LONG_RULE, TimedMatching
+from matchwood.service.settings import Limits
 from matchwood.service.storage.database import subscriptions
 
 log = logging.getLogger("matchwood.service")
@@ -37,29 +39,49 @@ _ROWS = 50_000
 class SubscriptionIndex:
     """Matches events with the rules of all subscriptions, which it knows by number."""
 
-    def __init__(self, folder: Path, database: int, **made_with: Any) -> None:
+    def __init__(self, folder: Path, database: int, limits: Limits, **made_with: Any) -> None:
         self._folder = folder
         self._prefix = f"subscriptions-{database:x}-"
         self._made_with = made_with  # the `operators` and `schema` of a Matcher
         self._thread = ThreadPoolExecutor(1, "index")
         self._saved = -1
         self.matcher = Matcher(**made_with)
+        self.timed = TimedMatching(limits, self._made_with)
         self.change = 0
 
     # Matching
 
-    def match(self, events: Sequence[EventMapping]) -> list[Numbers]:
-        """For each event the numbers of the subscriptions that it matches, in ascending order."""
+    def match(self, events: Sequence[EventMapping], sizes: Sequence[int]) -> list[Numbers]:
+        """For each event the numbers of the subscriptions that it matches, in ascending order.
+
+        `sizes` are the bytes of each event as JSON.
+        """
         if len(events) <= _FEW:
-            matched = (np.array(self.matcher.match(event), np.uint32) for event in events)
-            return [np.sort(numbers) for numbers in matched]
+            return [self._alone(event, size) for event, size in zip(events, sizes, strict=True)]
+        large = {i: self._alone(events[i], size) for i, size in enumerate(sizes) if _is_large(size)}
+        rest = [i for i in range(len(events)) if i not in large]
+        matched = iter(self._together([events[i] for i in rest], [sizes[i] for i in rest]))
+        return [large[i] if i in large else next(matched) for i in range(len(events))]
+
+    def _alone(self, event: EventMapping, size: int) -> Numbers:
+        matches = self.timed.match(self.matcher.store, event, size)
+        return np.sort(np.array(matches.ids(), np.uint32))
+
+    def _together(self, events: Sequence[EventMapping], sizes: Sequence[int]) -> list[Numbers]:
+        if not events:
+            return []
+        begun = time.thread_time()
         store = self.matcher.store
-        snapshot = store.settled(len(events))
+        snapshot = self.timed.snapshot(store, sum(sizes))
+        if snapshot.pending:
+            snapshot = store.settled(len(events))
         numbers = snapshot.ids().values.to_numpy(zero_copy_only=False)
         result: list[Numbers] = []
         for count, pairs in snapshot.pairs(events):
             result += _by_event(list(pairs), numbers, count)
         store.hurry()
+        seconds = (time.thread_time() - begun) / len(events)
+        self.timed.look_into(snapshot, events[int(np.argmax(sizes))], seconds)
         return result
 
     # Changes, in order
@@ -73,7 +95,7 @@ class SubscriptionIndex:
     def _apply(self, change: int, rules: list[tuple[int, str]], gone: list[int]) -> None:
         if gone:
             self.matcher.remove(gone)
-        if len(rules) == 1:
+        if len(rules) == 1 and len(rules[0][1]) < LONG_RULE:
             self.matcher.add(*rules[0])
         elif rules:
             details = [RuleDetails(number, rule, frozenset(), 0.0) for number, rule in rules]
@@ -139,20 +161,29 @@ class SubscriptionIndex:
     def _catch_up(self, engine: Engine, numbers: NDArray[np.int64]) -> None:
         indexed = np.fromiter(self.matcher, np.int64, len(self.matcher))
         self.matcher.remove(np.setdiff1d(indexed, numbers).tolist())
-        columns = (subscriptions.c.number, subscriptions.c.rule)
-        since = select(*columns).where(subscriptions.c.change > self.change)
+        row = subscriptions.c
+        since = select(row.number, row.rule, row.suspended).where(row.change > self.change)
         if not len(indexed):
-            since = select(*columns)
+            since = select(row.number, row.rule, row.suspended)
         changed = []
+        suspended = []
         with engine.connect().execution_options(yield_per=_ROWS) as connection:
-            for rows in connection.execute(since).partitions():
-                changed += [RuleDetails(number, rule, frozenset(), 0.0) for number, rule in rows]
+            for number, rule, reason in connection.execute(since):
+                if reason is None:
+                    changed.append(RuleDetails(number, rule, frozenset(), 0.0))
+                else:
+                    suspended.append(number)
+        self.matcher.remove(suspended)
         refused = self.matcher.store.update_texts(changed, "collect") if changed else []
         for number, error in refused:
             log.error(
                 "a subscription is not matched: its rule can no longer be read",
                 extra={"subscription": number, "error": str(error)},
             )
+
+
+def _is_large(size: int) -> bool:
+    return size >= LARGE_BYTES
 
 
 def _by_event(

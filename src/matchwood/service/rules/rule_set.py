@@ -20,6 +20,12 @@ from matchwood.match.store.rule_input import text_of
 from matchwood.matcher import Bindings, Matcher
 from matchwood.schema import Schema
 from matchwood.service.problems import RequestProblem, event_problem, rule_error, rule_problem
+from matchwood.service.rules.timed_matching import (
+    LARGE_BYTES,
+    LONG_RULE,
+    Suspension,
+    TimedMatching,
+)
 from matchwood.service.settings import Settings
 from matchwood.service.storage.database import rule_versions, rules
 from matchwood.service.storage.writer import Counters, DatabaseWriter
@@ -33,6 +39,10 @@ _FEW = 3
 _DELETED_AT_ONCE = 500
 # Rules that one statement inserts.
 _INSERTED_AT_ONCE = 10_000
+
+
+# What a new set finds in the place of a rule that is suspended: not the rule itself.
+SUSPENDED = RuleDetails("", "", frozenset(), 0.0)
 
 
 class Diff(NamedTuple):
@@ -75,6 +85,9 @@ class RuleSet:
         self._changing = asyncio.Lock()
         self._saved = -1
         self.matcher = Matcher(**made_with)
+        self.timed = TimedMatching(settings.limits, self._made_with)
+        self.timed.suspend = self.suspend
+        self.suspended: dict[str, RuleDetails] = {}  # rules that are not matched
         self.version = 0
 
     # Loading
@@ -83,17 +96,22 @@ class RuleSet:
         """Load the snapshot of the current version, or build the matcher from the database."""
         self.version = self._writer.counters["rules"]
         path = self._snapshot(self.version)
+        with self._engine.connect() as connection:
+            stopped = select(rules).where(rules.c.suspended.is_not(None))
+            self.suspended = {row.id: _details(row) for row in connection.execute(stopped)}
         if path.exists():
             try:
                 self.matcher = Matcher.load(path, **self._made_with)
                 self._saved = self.version
+                self.matcher.remove(list(self.suspended))
                 return
             except (IndexFileError, RuleError, OSError) as error:
                 log.warning(
                     "a snapshot cannot be used", extra={"path": str(path), "error": str(error)}
                 )
         with self._engine.connect() as connection:
-            stored = [_details(row) for row in connection.execute(select(rules))]
+            matched = select(rules).where(rules.c.suspended.is_(None))
+            stored = [_details(row) for row in connection.execute(matched)]
         refused = self.matcher.store.update_texts(stored, "collect") if stored else []
         for rule_id, reason in refused:
             extra = {"rule": rule_id, "error": str(reason)}
@@ -157,9 +175,16 @@ class RuleSet:
     # Matching
 
     def match(
-        self, events: Sequence[Mapping[str, Any]], tags: frozenset[str] | None, limit: int | None
+        self,
+        events: Sequence[Mapping[str, Any]],
+        sizes: Sequence[int],
+        tags: frozenset[str] | None,
+        limit: int | None,
     ) -> list[list[tuple[RuleDetails, Bindings | None]]]:
-        """For each event the rules that are true of it, with the bindings of their variables."""
+        """For each event the rules that are true of it, with the bindings of their variables.
+
+        `sizes` are the bytes of each event as JSON.
+        """
         matcher = self.matcher
         matches: list[dict[str, Bindings | None]] = []
         try:
@@ -167,9 +192,11 @@ class RuleSet:
                 for event in events:
                     bound = matcher.match(event, tags=tags, limit=limit, bindings=True)
                     matches.append({**bound})
-            elif len(events) <= _FEW:
-                ids = (matcher.match(event, tags=tags, limit=limit) for event in events)
-                matches = [dict.fromkeys(rule_ids) for rule_ids in ids]
+            elif len(events) <= _FEW or max(sizes) >= LARGE_BYTES:
+                for event, size in zip(events, sizes, strict=True):
+                    found = self.timed.match(matcher.store, event, size, tags)
+                    ids = found.ids() if limit is None else found.best(limit)
+                    matches.append(dict.fromkeys(ids))
             else:
                 matches = [{} for _ in events]
                 table = matcher.match_batch(events, tags=tags, limit=limit)
@@ -213,7 +240,7 @@ class RuleSet:
         """Set a rule. Returns the new version, and whether the rule is new."""
         loop = asyncio.get_running_loop()
         async with self._changing:
-            is_new = rule.id not in self.matcher
+            is_new = rule.id not in self.matcher and rule.id not in self.suspended
             diff = Diff([rule.id], [], []) if is_new else Diff([], [rule.id], [])
             try:  # refuse a rule that cannot be compiled before it is written
                 await loop.run_in_executor(self._threads, self._compile, rule)
@@ -221,6 +248,7 @@ class RuleSet:
                 raise rule_problem(error) from None
             version = await self._write(diff, {rule.id: rule}, expected)
             await loop.run_in_executor(self._threads, self._add, rule)
+            self.suspended.pop(rule.id, None)
             self.version = version
             return version, is_new
 
@@ -228,15 +256,36 @@ class RuleSet:
         Matcher(**self._made_with).add(rule.id, rule.rule)
 
     def _add(self, rule: RuleDetails) -> None:
-        self.matcher.add(rule.id, rule.rule, tags=rule.tags, priority=rule.priority)
+        if len(rule.rule) >= LONG_RULE:  # it is built before it is live
+            self.matcher.store.update_texts([rule], "raise")
+        else:
+            self.matcher.add(rule.id, rule.rule, tags=rule.tags, priority=rule.priority)
+
+    def suspend(self, suspensions: Sequence[Suspension]) -> None:
+        """Match some rules no more, until they are set again; waits until it is so."""
+
+        def work(connection: Connection, counters: Counters) -> None:
+            for rule_id, reason in suspensions:
+                own = rules.c.id == rule_id
+                connection.execute(rules.update().where(own).values(suspended=reason))
+
+        def applied(result: None) -> None:
+            for rule_id, _ in suspensions:
+                details = _details_or_none(self.matcher, rule_id)
+                if details is not None:
+                    self.suspended[rule_id] = details
+                    self.matcher.remove([rule_id])
+
+        self._writer.submit(work, applied).result()
 
     async def delete(self, rule_id: str, expected: int | None = None) -> int:
         """Delete a rule, and return the new version."""
         async with self._changing:
-            if rule_id not in self.matcher:
+            if rule_id not in self.matcher and rule_id not in self.suspended:
                 raise RequestProblem("not-found", f"there is no rule {rule_id!r}")
             version = await self._write(Diff([], [], [rule_id]), {}, expected)
             self.matcher.remove([rule_id])
+            self.suspended.pop(rule_id, None)
             self.version = version
             return version
 
@@ -256,6 +305,7 @@ class RuleSet:
                 await loop.run_in_executor(self._threads, self._adopt_schema, matcher)
             version = await self._write(diff, new, expected)
             self.matcher = matcher
+            self.suspended = {}
             self.version = version
             return version, diff
 
@@ -272,6 +322,7 @@ class RuleSet:
 
     def _diff(self, new: Mapping[str, RuleDetails]) -> Diff:
         old = {rule.id: rule for rule in self.matcher.store.snapshot.details()}
+        old |= dict.fromkeys(self.suspended, SUSPENDED)  # if it stays, it is resumed
         added = [rule_id for rule_id in new if rule_id not in old]
         changed = [
             rule_id

@@ -26,6 +26,7 @@ from matchwood.service.keys import hashed, matches_hash, new_secret
 from matchwood.service.problems import RequestProblem, rule_problem
 from matchwood.service.rules.rule_index import SubscriptionIndex
 from matchwood.service.rules.subscription_roster import SubscriptionRoster
+from matchwood.service.rules.timed_matching import Suspension
 from matchwood.service.settings import Settings
 from matchwood.service.storage.database import dead_letters, subscriptions
 from matchwood.service.storage.writer import Counters, DatabaseWriter
@@ -103,12 +104,15 @@ class SubscriptionStore:
         self._index = index
         self._settings = settings
         self._by_key: dict[str, int] = {}
+        self.suspended: set[int] = set()  # whose rules are not matched
 
     def load_counts(self) -> None:
         """Count the subscriptions of each key."""
         count = select(subscriptions.c.key, func.count()).group_by(subscriptions.c.key)
+        stopped = select(subscriptions.c.number).where(subscriptions.c.suspended.is_not(None))
         with self._engine.connect() as connection:
             self._by_key = {row[0]: row[1] for row in connection.execute(count)}
+            self.suspended = set(connection.scalars(stopped))
 
     # Reading
 
@@ -244,7 +248,9 @@ class SubscriptionStore:
         rule = values.get("rule")
 
         def work(connection: Connection, counters: Counters) -> int:
-            numbered = {"change": counters.take("change")} if rule is not None else {}
+            numbered: dict[str, Any] = {}
+            if rule is not None:  # a new rule resumes a subscription that was suspended
+                numbered = {"change": counters.take("change"), "suspended": None}
             done = connection.execute(
                 subscriptions.update()
                 .where(subscriptions.c.number == number)
@@ -252,12 +258,13 @@ class SubscriptionStore:
             )
             if done.rowcount != 1:
                 raise RequestProblem("forbidden", UNKNOWN_SUBSCRIPTION)
-            return numbered.get("change", 0)
+            return int(numbered.get("change", 0))
 
         def applied(change: int) -> None:
             if "expires" in values:
                 self._roster.renew(number, values["expires"])
             if rule is not None:
+                self.suspended.discard(number)
                 indexed.append(self._index.submit(change, [(number, rule)]))
             if "kind" in values:
                 hook = (values["url"], values["secret"]) if values["url"] else None
@@ -266,6 +273,26 @@ class SubscriptionStore:
         await asyncio.wrap_future(self._writer.submit(work, applied))
         for applied_to_index in indexed:
             await asyncio.wrap_future(applied_to_index)
+
+    def suspend(self, suspensions: Sequence[Suspension]) -> None:
+        """Match some subscriptions no more, until their rules are changed; waits until it is so."""
+        indexed: list[Future[None]] = []
+
+        def work(connection: Connection, counters: Counters) -> int:
+            change = counters.take("change")
+            for number, reason in suspensions:
+                own = subscriptions.c.number == number
+                values = {"suspended": reason, "change": change}
+                connection.execute(subscriptions.update().where(own).values(**values))
+            return change
+
+        def applied(change: int) -> None:
+            numbers = [number for number, _ in suspensions]
+            self.suspended.update(numbers)
+            indexed.append(self._index.submit(change, (), numbers))
+
+        self._writer.submit(work, applied).result()
+        indexed[0].result()
 
     async def remove(self, numbers: Sequence[int], expired_by: float | None = None) -> int:
         """Remove subscriptions; with `expired_by`, only those that have expired by that time."""
@@ -289,6 +316,7 @@ class SubscriptionStore:
             change, gone = result
             for number, key in gone:
                 self._roster.leave(number)
+                self.suspended.discard(number)
                 self._webhook_changed(number, None)
                 self._by_key[key] = self._by_key.get(key, 1) - 1
             self._index.submit(change, (), [number for number, _ in gone])

@@ -31,6 +31,16 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 from matchwood.service.settings import Settings, SettingsError
 
 metadata = MetaData()
+# Options of connections to PostgreSQL, unless the URL has them: without these, a connection whose
+# other end vanished, or whose packets a firewall drops, would be waited on for hours.
+KEEPALIVES = {
+    "connect_timeout": 10,  # seconds
+    "keepalives": 1,
+    "keepalives_idle": 30,  # seconds without traffic before the first probe
+    "keepalives_interval": 10,  # seconds between probes
+    "keepalives_count": 3,  # unanswered probes after which the connection is given up
+    "tcp_user_timeout": 30_000,  # milliseconds that sent data may be unacknowledged
+}
 # SQLite takes a key as its row number only if its type is spelled INTEGER.
 Number = BigInteger().with_variant(Integer, "sqlite")
 
@@ -50,6 +60,7 @@ rules = Table(
     Column("rule", Text, nullable=False),
     Column("tags", Text, nullable=False),  # a JSON list
     Column("priority", Double, nullable=False),
+    Column("suspended", Text),  # why it is not matched; null if it is
 )
 
 rule_versions = Table(
@@ -92,6 +103,7 @@ subscriptions = Table(
     Column("attempts", Integer, nullable=False, server_default="0"),
     # The Unix time at which the webhook is called again.
     Column("retry_at", Double, nullable=False, server_default="0"),
+    Column("suspended", Text),  # why its rule is not matched; null if it is
     Index("subscriptions_by_change", "change"),
 )
 
@@ -143,7 +155,8 @@ def open_engine(settings: Settings) -> Engine:
     if "+" not in url.drivername:
         url = url.set(drivername="postgresql+psycopg")
     try:
-        return create_engine(url, pool_pre_ping=True, pool_size=8)
+        options = {name: value for name, value in KEEPALIVES.items() if name not in url.query}
+        return create_engine(url, pool_pre_ping=True, pool_size=8, connect_args=options)
     except (ModuleNotFoundError, NoSuchModuleError) as error:
         raise SettingsError(
             "PostgreSQL needs psycopg: pip install 'matchwood[postgres]'"

@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Connection, Engine, select
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
 
 from matchwood.service.storage.database import marks
 from matchwood.service.storage.database_lock import DatabaseLock
@@ -19,6 +19,10 @@ log = logging.getLogger("matchwood.service")
 T = TypeVar("T")
 # The most writes that one transaction may hold.
 WRITES_PER_COMMIT = 1_000
+
+
+# The counter of probes: each writes one row, which tells whether anything can be written.
+PROBE = "probe"
 
 
 class Counters:
@@ -77,6 +81,7 @@ class DatabaseWriter:
             rows = connection.execute(select(marks))
             self.counters = Counters({row.name: row.value for row in rows})
         self.commits = 0
+        self.failure: DBAPIError | None = None  # why the last transaction failed, if it did
 
     def start(self) -> None:
         self._thread.start()
@@ -95,6 +100,14 @@ class DatabaseWriter:
     def backlog(self) -> int:
         """How many writes are waiting."""
         return self._waiting.qsize()
+
+    def probe(self) -> Future[None]:
+        """Write one row, to see whether writing works."""
+
+        def work(connection: Connection, counters: Counters) -> None:
+            counters.take(PROBE)
+
+        return self.submit(work)
 
     def close(self) -> None:
         """Commit what is waiting, then end the thread."""
@@ -131,11 +144,14 @@ class DatabaseWriter:
         except Exception as error:
             if isinstance(error, SQLAlchemyError):
                 log.error("a write failed", extra={"error": str(error)})
+            if isinstance(error, OperationalError | InterfaceError):
+                self.failure = error  # of the database rather than of what was written
             if alone:
                 group[0].done.set_exception(error)
             return False
         self.counters.committed()
         self.commits += 1
+        self.failure = None
         for write, result in zip(group, results, strict=True):
             try:
                 if write.applied is not None:

@@ -1,0 +1,236 @@
+"""Matching within time limits, per event and per rule.
+
+What can be interrupted, and what cannot:
+
+- A rule that is not built yet, and predicates that are evaluated on demand, run in Python. Between
+  two predicates the time is checked, and an event that takes too long is given up. One predicate
+  is bounded by the largest event.
+- A compiled kernel cannot be interrupted. Its time is measured, and bounded by the size of the
+  largest event and rule; what it costs is known afterwards.
+
+Either way the rules that may be to blame are then timed with this event, each of them alone, and
+those that take longer than the limit of a rule are suspended: they are not matched any more until
+they are changed. So a costly rule costs the time of one event once, not that of every event.
+
+Rules that are not built are only evaluated for small events: before a large one they are built.
+
+Time is processor time of the thread, so that a busy machine makes nobody guilty. Operators are not
+timed here: they have timeouts of their own.
+"""
+
+from __future__ import annotations
+
+import heapq
+import logging
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from time import thread_time
+from typing import Any, NamedTuple
+
+from matchwood.language.events import Event, Seen
+from matchwood.match.parts.rule_columns import RuleDetails
+from matchwood.match.search.event_matches import EventMatches
+from matchwood.match.store.rule_store import RuleStore
+from matchwood.match.store.snapshot import Snapshot
+from matchwood.matcher import Matcher
+from matchwood.service.problems import RequestProblem
+from matchwood.service.settings import Limits
+
+log = logging.getLogger("matchwood.service")
+# Bytes of an event as JSON from which on its time is measured. Smaller ones are always quick.
+MEASURED_BYTES = 1_024
+# Bytes of an event from which on it can be interrupted, which takes time for every attribute, and
+# is matched alone, even if it is one of a batch.
+LARGE_BYTES = 16 << 10
+# Predicates that are evaluated on demand from which on an event of any size can be interrupted.
+MANY_ON_DEMAND = 500
+# Bytes of events times characters of rules that are not built, above which these are built first.
+# Evaluating less than that takes some milliseconds.
+WORTH_BUILDING = 1 << 22
+# Characters of a rule from which on it is built before it is live.
+LONG_RULE = 1_000
+# Rules whose texts are looked at to find those that took long, in the latest parts first.
+MOST_LOOKED_AT = 200_000
+# Rules that are timed alone.
+MOST_TIMED = 64
+# Seconds of processor time that looking for costly rules may take, beside the last one timed.
+SEARCH_SECONDS = 5.0
+# Values of a list, or characters of a string, from which on an attribute may be costly.
+LARGE_VALUE = 64
+# Seconds after which a publisher should try again if an event could not be matched in time.
+RETRY_SECONDS = 10
+
+
+class MatchTimeout(Exception):
+    """An event could not be matched in time."""
+
+
+class TimedEvent(Event):
+    """An event that raises MatchTimeout when a predicate asks for an attribute too late."""
+
+    __slots__ = ("_deadline",)
+
+    def __init__(self, event: object, seconds: float) -> None:
+        super().__init__(event)
+        self._deadline = thread_time() + seconds
+
+    def __getitem__(self, attribute: str) -> Seen:
+        if thread_time() > self._deadline:
+            raise MatchTimeout
+        return super().__getitem__(attribute)
+
+
+class Suspension(NamedTuple):
+    """A rule that is not matched any more, and why."""
+
+    id: Any
+    reason: str
+
+
+class TimedMatching:
+    """Matches the events of one store. `suspend` is told of rules over the limit, and removes them.
+
+    `made_with` are the operators and the schema that a matcher is made with; they may change.
+    """
+
+    def __init__(self, limits: Limits, made_with: Mapping[str, Any]) -> None:
+        self._limits = limits
+        self._made_with = made_with
+        self.suspend: Callable[[list[Suspension]], None] = lambda suspensions: None
+        self._searching = threading.Lock()
+        self._searches = ThreadPoolExecutor(1, "costly")
+
+    def close(self) -> None:
+        """End a search that is going on, which may suspend rules: the writer is still needed."""
+        self._searches.shutdown(cancel_futures=True)
+
+    def snapshot(self, store: RuleStore, size: int) -> Snapshot:
+        """The rules for events of so many bytes: built, where evaluating them would take long."""
+        pending = store.snapshot.pending
+        if pending and size * sum(len(rule.details.rule) for rule in pending) > WORTH_BUILDING:
+            return store.settled(None)
+        return store.snapshot
+
+    def match(
+        self,
+        store: RuleStore,
+        event: Mapping[str, Any],
+        size: int,
+        wanted: frozenset[str] | None = None,
+    ) -> EventMatches:
+        """The rules that are true of an event of so many bytes.
+
+        If it takes too long, rules that are to blame are suspended, and the others are matched.
+        """
+        snapshot = self.snapshot(store, size)
+        is_measured = size >= MEASURED_BYTES
+        begun = thread_time() if is_measured else 0.0
+        try:
+            matches = snapshot.match(self._timed(snapshot, event, size), wanted)
+        except MatchTimeout:
+            self._search(snapshot, event)
+            try:
+                matches = self.snapshot(store, size).match(
+                    self._timed(snapshot, event, size), wanted
+                )
+            except MatchTimeout:
+                seconds = self._limits.match_seconds
+                detail = f"the event could not be matched within {seconds:g} s of processor time"
+                raise RequestProblem(
+                    "matching-timeout", detail, retry_after=RETRY_SECONDS, limit=seconds
+                ) from None
+        else:
+            if is_measured:
+                self.look_into(snapshot, event, thread_time() - begun)
+        if snapshot.pending:
+            store.hurry()
+        return matches
+
+    def _timed(
+        self, snapshot: Snapshot, event: Mapping[str, Any], size: int
+    ) -> Mapping[str, Any] | Event:
+        """The event, such that it can be interrupted if matching it may take long."""
+        seconds = self._limits.match_seconds
+        on_demand = sum(len(part.segment.lazy) for part in snapshot.parts)
+        may_take_long = size >= LARGE_BYTES or on_demand >= MANY_ON_DEMAND
+        if not may_take_long or not seconds or snapshot.calls_operators:
+            return event
+        return TimedEvent(event, seconds)
+
+    def look_into(self, snapshot: Snapshot, event: Mapping[str, Any], seconds: float) -> None:
+        """If an event took too long, find out why, but do not keep its publisher waiting."""
+        limit = self._limits.match_seconds
+        if not limit or seconds <= limit or snapshot.calls_operators or self._searching.locked():
+            return
+        log.warning("an event took long to match", extra={"seconds": round(seconds, 3)})
+        with suppress(RuntimeError):  # the service is closing
+            self._searches.submit(self._search, snapshot, event)
+
+    # Who is to blame
+
+    def _search(self, snapshot: Snapshot, event: Mapping[str, Any]) -> None:
+        """Suspend the rules that take too long with an event; one search at a time."""
+        with self._searching:
+            limit = self._limits.rule_seconds
+            begun = thread_time()
+            found: list[Suspension] = []
+            for rule in costliest(snapshot, event):
+                seconds = self._seconds_alone(rule, event)
+                if limit and seconds > limit:
+                    reason = (
+                        f"it took over {limit:g} s of processor time with one event "
+                        f"(found {seconds:.2g} s): change the rule to resume it"
+                    )
+                    found.append(Suspension(rule.id, reason))
+                if thread_time() - begun > SEARCH_SECONDS:
+                    break
+            for rule_id, reason in found:
+                log.warning("a rule is suspended", extra={"rule": rule_id, "reason": reason})
+            if found:
+                self.suspend(found)
+            else:
+                log.warning("no single rule is to blame for an event that took long to match")
+
+    def _seconds_alone(self, rule: RuleDetails, event: Mapping[str, Any]) -> float:
+        """Seconds of processor time that one rule takes with an event, once it is built."""
+        alone = Matcher(**self._made_with)
+        alone.store.update_texts([rule], "collect")
+        begun = thread_time()
+        try:
+            alone.store.snapshot.match(TimedEvent(event, 2 * self._limits.rule_seconds))
+        except MatchTimeout:
+            pass
+        return thread_time() - begun
+
+
+def costliest(snapshot: Snapshot, event: Mapping[str, Any]) -> list[RuleDetails]:
+    """The rules that may take long with an event: long ones that name its large attributes."""
+    names = large_attributes(event)
+    rules = _latest(snapshot)
+    named = (rule for rule in rules if any(name in rule.rule for name in names))
+    return heapq.nlargest(MOST_TIMED, named, key=lambda rule: len(rule.rule))
+
+
+def large_attributes(event: Mapping[str, Any]) -> Sequence[str]:
+    """The names of attributes with long lists or strings."""
+    raw = Event(event).raw
+    return [
+        name
+        for name, value in raw.items()
+        if isinstance(value, str | list) and len(value) >= LARGE_VALUE
+    ]
+
+
+def _latest(snapshot: Snapshot) -> Iterator[RuleDetails]:
+    """The rules of a snapshot, those of small parts first, up to a number."""
+    left = MOST_LOOKED_AT
+    for pending in snapshot.pending:
+        yield pending.details
+    for part in reversed(snapshot.parts):  # largest first
+        for rule in part.live_details():
+            if left <= 0:
+                return
+            left -= 1
+            yield rule

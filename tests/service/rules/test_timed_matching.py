@@ -1,0 +1,172 @@
+"""No rule and no event keeps others waiting: costly rules are suspended, and say so."""
+
+import itertools
+import random
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from matchwood.match.store.part_store import PartStore
+from matchwood.service.rules.timed_matching import MatchTimeout, TimedEvent
+from service.serving import Served, served, settings_in
+
+LIMITS = {"match_seconds": 0.2, "rule_seconds": 0.1}
+# Patterns without a rare part, and strings that almost match all of them: over a second when they
+# are compiled, many seconds when they are evaluated.
+COSTLY = " or ".join(
+    f"words like '%{a}%{b}%{c}%{d}%z'"
+    for a, b, c, d in itertools.product("abcdefgq", "abcdef", "abcd", "abcd")
+)
+RANDOM = random.Random(1)
+WORDS = ["".join(RANDOM.choices("abcdefgq", k=14)) for _ in range(6_000)]
+EVENT = {"words": WORDS, "big": 1}
+
+
+@pytest.fixture
+def timed(tmp_path) -> Iterator[Served]:
+    with served(settings_in(tmp_path, limits=LIMITS)) as running:
+        yield running
+
+
+def until_suspended(service: Served, path: str, headers: dict[str, str]) -> dict[str, Any]:
+    deadline = time.monotonic() + 60
+    while True:
+        found: dict[str, Any] = service.http.get(path, headers=headers).json()
+        if found["suspended"]:
+            return found
+        assert time.monotonic() < deadline, found
+        time.sleep(0.1)
+
+
+@pytest.mark.slow
+def test_a_costly_rule_is_suspended_and_the_others_are_matched(timed: Served, tmp_path) -> None:
+    plain = timed.subscribe("big = 1")
+    costly = timed.subscribe(COSTLY)
+    slowest = 0.0
+    ended = threading.Event()
+
+    def others() -> None:
+        nonlocal slowest
+        with httpx.Client(base_url=timed.url, timeout=60) as http:
+            while not ended.is_set():
+                began = time.monotonic()
+                assert http.post("/events", json={"plain": 1}).status_code == 202
+                slowest = max(slowest, time.monotonic() - began)
+
+    beside = threading.Thread(target=others)
+    beside.start()
+    answer = timed.http.post("/events", json=EVENT, timeout=120)
+    assert answer.status_code == 202, answer.text
+    assert answer.json()["matched"] == 1
+    path, headers = f"/subscriptions/{costly['id']}", timed.as_subscriber(costly)
+    shown = until_suspended(timed, path, headers)
+    ended.set()
+    beside.join()
+    assert slowest < 10  # on a busy machine: others were not held up
+    assert "over 0.1 s of processor time with one event" in shown["suspended"]
+    assert timed.http.get("/status").json()["suspended_subscriptions"] == 1
+    assert "matchwood_suspended_subscriptions 1.0" in timed.http.get("/metrics").text
+    assert timed.publish(EVENT)["matched"] == 1
+    batch = timed.publish([{"words": "abcdz"}] * 3 + [EVENT, {"big": 1}])["results"]
+    assert [one["matched"] for one in batch] == [0, 0, 0, 1, 1]
+    assert len(timed.fetch(plain)) == 4
+    changed = timed.http.patch(path, json={"rule": "words is not null"}, headers=headers).json()
+    assert changed["suspended"] is None
+    assert timed.publish({"words": "x"})["matched"] == 1
+
+
+def test_what_python_evaluates_is_interrupted(tmp_path) -> None:
+    """Comparisons of attributes are evaluated on demand, and the time is checked between them."""
+    limits = {"match_seconds": 0.002, "rule_seconds": 0.002}
+    names = [f"other{n}" for n in range(2_000)]
+    rule = " or ".join(f"contains(words, {name})" for name in names)
+    event = {"words": WORDS[:100], "big": 1, **dict.fromkeys(names, "absent")}
+    with served(settings_in(tmp_path, limits=limits)) as running:
+        plain = running.subscribe("big = 1")
+        costly = running.subscribe(rule)
+        index = running.service.index
+        with pytest.raises(MatchTimeout):
+            index.matcher.store.snapshot.match(TimedEvent(event, 0.002))
+        assert running.publish(event)["matched"] == 1
+        path, headers = f"/subscriptions/{costly['id']}", running.as_subscriber(costly)
+        assert running.http.get(path, headers=headers).json()["suspended"]
+        assert len(running.fetch(plain)) == 1
+
+
+def test_an_event_that_no_single_rule_makes_costly_is_refused(tmp_path) -> None:
+    limits = {"match_seconds": 0.0001, "rule_seconds": 10.0}
+    names = [f"other{n}" for n in range(200)]
+    event = {"words": WORDS[:2_000], **dict.fromkeys(names, "absent")}
+    with served(settings_in(tmp_path, limits=limits)) as running:
+        running.subscribe(" or ".join(f"contains(words, {name})" for name in names))
+        answer = running.http.post("/events", json=event)
+        assert (answer.status_code, answer.json()["type"]) == (
+            503,
+            "urn:matchwood:problem:matching-timeout",
+        )
+        assert running.publish({"small": 1})["matched"] == 0
+
+
+@pytest.mark.slow
+def test_suspensions_outlive_a_restart(tmp_path) -> None:
+    with served(settings_in(tmp_path, limits=LIMITS)) as running:
+        costly = running.subscribe(COSTLY)
+        running.http.put("/rules/costly", json={"rule": COSTLY, "tags": ["t"]})
+        running.http.put("/rules/plain", json={"rule": "big = 1"})
+        running.publish(EVENT)
+        matched = running.http.post("/match", json={"event": EVENT}, timeout=120).json()
+        assert [one["id"] for one in matched["results"][0]["matches"]] == ["plain"]
+        until_suspended(running, f"/subscriptions/{costly['id']}", running.as_subscriber(costly))
+        until_suspended(running, "/rules/costly", {})
+    with served(settings_in(tmp_path, limits=LIMITS)) as running:
+        headers = running.as_subscriber(costly)
+        path = f"/subscriptions/{costly['id']}"
+        assert running.http.get(path, headers=headers).json()["suspended"]
+        assert running.publish({"words": "abcdz"})["matched"] == 0
+        assert running.http.get("/rules/costly").json()["suspended"]
+        event = {"event": {"words": "abcdz"}}
+        assert running.http.post("/match", json=event).json()["results"][0]["matches"] == []
+        stored = running.http.put("/rules/costly", json={"rule": "words is not null"})
+        assert stored.status_code == 200  # it is not new
+        assert len(running.http.post("/match", json=event).json()["results"][0]["matches"]) == 1
+        assert running.http.get("/rules/costly").json()["suspended"] is None
+
+
+def test_suspended_rules_can_be_deleted_and_replaced(timed: Served) -> None:
+    rules = timed.service.rules
+    for name in ("a", "b", "c"):
+        timed.http.put(f"/rules/{name}", json={"rule": "x = 1"})
+    rules.suspend([(name, "a test") for name in ("a", "b")])  # type: ignore[misc]
+    assert timed.http.delete("/rules/a").status_code == 200
+    assert timed.http.get("/rules/a").status_code == 404
+    upload = [{"id": name, "rule": "x = 1"} for name in ("b", "c")]
+    replaced = timed.http.put("/rules", json=upload).json()
+    assert (replaced["added"], replaced["changed"], replaced["removed"]) == (0, 1, 0)
+    found = timed.http.post("/match", json={"event": {"x": 1}}).json()["results"][0]["matches"]
+    assert sorted(one["id"] for one in found) == ["b", "c"]
+
+
+def test_new_rules_are_built_before_a_large_event(timed: Served, monkeypatch) -> None:
+    """Evaluating these patterns one by one for each string took over a minute."""
+    built: list[int] = []
+    build = PartStore.settled
+
+    def settled(store: PartStore, events: int | None) -> Any:
+        built.append(len(store.snapshot.pending))
+        return build(store, events)
+
+    monkeypatch.setattr(PartStore, "settled", settled)
+    short = "words like '%a%b%c%d%' or words like '%e%f%g%h%'"
+    for _ in range(5):
+        timed.subscribe(short)
+    timed.subscribe(" or ".join(f"words like '%x{n}%y%z%'" for n in range(1_000)))
+    began = time.monotonic()
+    timed.publish({"words": WORDS})
+    assert time.monotonic() - began < 60
+    assert built == [5]  # the long rule was built before it was live
+    timed.publish({"words": "small"})
+    assert built == [5]
