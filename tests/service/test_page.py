@@ -13,6 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from matchwood.service.rules.timed_matching import Suspension
+from service.delivery.receiver import Receiver
 from service.serving import Served, served, settings_in
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("page")]
@@ -400,6 +401,46 @@ def test_the_description_of_the_api_loads_nothing_from_elsewhere(
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy
     assert service.http.get("/redoc").status_code == 404
+
+
+def test_failing_webhooks_and_dead_letters_are_seen_and_handled(
+    browser: Browser, tmp_path: Path
+) -> None:
+    receiver = Receiver()
+    receiver.answer = lambda message: 500
+    key = {"name": "a", "role": "admin", "sha256": hashlib.sha256(b"key_x").hexdigest()}
+    webhooks = {"private_addresses": True, "first_delay": 600, "longest_delay": 600}
+    hostile = "<img src=x onerror=document.title=1>"
+    try:
+        with served(settings_in(tmp_path, keys=[key], webhooks=webhooks)) as running:
+            running.http.headers["Authorization"] = "Bearer key_x"
+            delivery = {"kind": "webhook", "url": receiver.url}
+            made = running.subscribe("n >= 0", delivery=delivery)
+            running.publish([{"n": 9007199254740993, hostile: hostile}, {"n": 1}])
+            for page in opened(browser, running.url):
+                page.fill("#key", "key_x")
+                expect(page.locator("#status")).to_have_text("0 rules, 1 subscription")
+                page.click("#tab-deliveries")
+                row = page.locator("#list-body tr")
+                expect(row).to_contain_text("answered 500")
+                expect(row).to_contain_text("2 since")
+                page.click(f"[aria-label='Retry {made['id']} now']")
+                page.click("#tab-deliveries")
+                expect(row).to_contain_text("2, again")
+                receiver.answer = lambda message: 204
+                page.click(f"[aria-label='Skip event 1 of {made['id']}']")
+                expect(page.locator("#list-count")).to_contain_text("no results")
+                page.click("#tab-dead-letters")
+                expect(row).to_contain_text("skipped by hand: answered 500")
+                expect(row).to_contain_text("9007199254740993")
+                expect(row).to_contain_text(hostile)
+                page.click("[aria-label='Send letter 1 again']")
+                page.click("#tab-dead-letters")
+                expect(page.locator("#list-count")).to_contain_text("no results")
+                assert page.locator("img").count() == 0
+            assert receiver.numbers()[-1] == 9007199254740993
+    finally:
+        receiver.close()
 
 
 def test_a_suspended_rule_says_why(page: Page, service: Served) -> None:

@@ -77,13 +77,18 @@ class AsyncClient:
 
     # Events
 
-    async def publish(self, event: EventMapping) -> Accepted:
-        """Publish an event. It will be delivered to every subscription that it matched."""
-        return await self.send(service_calls.publish(event))
+    async def publish(self, event: EventMapping, *, idempotency_key: str | None = None) -> Accepted:
+        """Publish an event. It will be delivered to every subscription that it matched.
 
-    async def publish_batch(self, events: Iterable[EventMapping]) -> list[Accepted]:
+        With an `idempotency_key`, any name, it may be published again: it is accepted once.
+        """
+        return await self.send(service_calls.publish(event, idempotency_key))
+
+    async def publish_batch(
+        self, events: Iterable[EventMapping], *, idempotency_key: str | None = None
+    ) -> list[Accepted]:
         """Publish many events; either all are accepted, or none."""
-        return await self.send(service_calls.publish_batch(events))
+        return await self.send(service_calls.publish_batch(events, idempotency_key))
 
     # Subscriptions
 
@@ -253,6 +258,11 @@ class AsyncSubscription:
     async def renew(self, validity: float | None = None) -> None:
         """Extend the subscription: it expires `validity` seconds from now."""
         self.form = await self._send(service_calls.renew(self.id, validity))
+
+    async def rotate_ticket(self) -> str:
+        """Replace the ticket, and return the new one: the one before is refused from now on."""
+        self.ticket = await self._send(service_calls.rotate_ticket(self.id))
+        return self.ticket
 
     async def cancel(self) -> None:
         """Cancel the subscription."""

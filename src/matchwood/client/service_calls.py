@@ -187,13 +187,23 @@ def event_form(event: EventMapping) -> dict[str, Any]:
     return dict(event)
 
 
-def publish(event: EventMapping) -> ServiceCall[Accepted]:
+def _publishing(kind: str, idempotency_key: str | None) -> dict[str, str]:
+    """The headers of a request that publishes."""
+    headers = {"Content-Type": kind}
+    if idempotency_key is not None:
+        headers["Idempotency-Key"] = idempotency_key
+    return headers
+
+
+def publish(event: EventMapping, idempotency_key: str | None) -> ServiceCall[Accepted]:
     content = _event_json(event)
-    headers = {"Content-Type": "application/json"}
+    headers = _publishing("application/json", idempotency_key)
     return ServiceCall("POST", "/events", accepted_of, content=content, headers=headers)
 
 
-def publish_batch(events: Iterable[EventMapping]) -> ServiceCall[list[Accepted]]:
+def publish_batch(
+    events: Iterable[EventMapping], idempotency_key: str | None
+) -> ServiceCall[list[Accepted]]:
     if isinstance(events, Mapping):
         raise EventError("publish_batch takes several events, found one: use publish for it")
     body = b"\n".join(map(_event_json, events))
@@ -201,7 +211,8 @@ def publish_batch(events: Iterable[EventMapping]) -> ServiceCall[list[Accepted]]
     def read(form: Any) -> list[Accepted]:
         return [accepted_of(result) for result in form["results"]]
 
-    return ServiceCall("POST", "/events", read, content=body, headers={"Content-Type": LINES})
+    headers = _publishing(LINES, idempotency_key)
+    return ServiceCall("POST", "/events", read, content=body, headers=headers)
 
 
 def _event_json(event: EventMapping) -> bytes:
@@ -250,6 +261,11 @@ def change_subscription(
 def renew(name: str, validity: float | None) -> ServiceCall[dict[str, Any]]:
     form = _present(validity=None if validity is None else float(validity))
     return ServiceCall("POST", f"{subscription_path(name)}/renew", _itself, form)
+
+
+def rotate_ticket(name: str) -> ServiceCall[str]:
+    path = f"{subscription_path(name)}/ticket"
+    return ServiceCall("POST", path, lambda form: str(form["ticket"]))
 
 
 def cancel(name: str) -> ServiceCall[None]:

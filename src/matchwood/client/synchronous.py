@@ -81,13 +81,18 @@ class Client:
 
     # Events
 
-    def publish(self, event: EventMapping) -> Accepted:
-        """Publish an event. It will be delivered to every subscription that it matched."""
-        return self.send(service_calls.publish(event))
+    def publish(self, event: EventMapping, *, idempotency_key: str | None = None) -> Accepted:
+        """Publish an event. It will be delivered to every subscription that it matched.
 
-    def publish_batch(self, events: Iterable[EventMapping]) -> list[Accepted]:
+        With an `idempotency_key`, any name, it may be published again: it is accepted once.
+        """
+        return self.send(service_calls.publish(event, idempotency_key))
+
+    def publish_batch(
+        self, events: Iterable[EventMapping], *, idempotency_key: str | None = None
+    ) -> list[Accepted]:
         """Publish many events; either all are accepted, or none."""
-        return self.send(service_calls.publish_batch(events))
+        return self.send(service_calls.publish_batch(events, idempotency_key))
 
     # Subscriptions
 
@@ -303,6 +308,11 @@ class Subscription:
     def renew(self, validity: float | None = None) -> None:
         """Extend the subscription: it expires `validity` seconds from now."""
         self._form = self._send(service_calls.renew(self.id, validity))
+
+    def rotate_ticket(self) -> str:
+        """Replace the ticket, and return the new one: the one before is refused from now on."""
+        self.ticket = self._send(service_calls.rotate_ticket(self.id))
+        return self.ticket
 
     def cancel(self) -> None:
         """Cancel the subscription."""

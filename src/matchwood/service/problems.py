@@ -21,6 +21,8 @@ KINDS: dict[str, tuple[int, str]] = {
     "not-found": (404, "Not found"),
     "method-not-allowed": (405, "The path does not have this method"),
     "request-timeout": (408, "The request did not arrive in time"),
+    "idempotency-conflict": (409, "The Idempotency-Key was used for something else"),
+    "not-next": (409, "The event is not the next one"),
     "schema-conflict": (409, "Rules do not fit the schema"),
     "version-conflict": (412, "The version has changed in the meantime"),
     "body-too-large": (413, "The body is too large"),

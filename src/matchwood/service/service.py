@@ -21,6 +21,7 @@ from matchwood.language.errors import RuleError
 from matchwood.schema import Schema
 from matchwood.service.delivery.acceptance import Acceptance
 from matchwood.service.delivery.delivery_parts import DeliveryParts
+from matchwood.service.delivery.publications import OldPublications
 from matchwood.service.housekeeping import Expiry, Housekeeping, LockWatch
 from matchwood.service.keys import Keys
 from matchwood.service.limits import ByteBudget, ConcurrencyLimit, RateLimit
@@ -54,6 +55,8 @@ EXPIRY_SECONDS = 0.25
 CURSOR_SECONDS = 0.1
 # Seconds between writes of webhooks' failed attempts.
 ATTEMPT_SECONDS = 1.0
+# Seconds between deletions of the names of old publications.
+FORGETTING_SECONDS = 60.0
 # Seconds between collections of the outbox.
 COLLECTION_SECONDS = 5.0
 
@@ -189,6 +192,8 @@ class Service:
         every(ATTEMPT_SECONDS, "write attempts", delivery.webhooks.write_attempts)
         every(COLLECTION_SECONDS, "collect the outbox", delivery.retention.collect)
         every(self.settings.snapshot_seconds, "save snapshots", self._save)
+        old = OldPublications(self.storage.writer, self.settings.idempotency_seconds)
+        every(FORGETTING_SECONDS, "forget old publications", old.forget)
         delivery.start()
         self.ready = True
 
@@ -266,6 +271,7 @@ class Service:
             "readers_waiting": self.reader_budget.waiting,
             "streams": self.streams.taken,
             "webhooks": len(self.delivery.webhooks),
+            "webhooks_failing": len(self.delivery.webhooks.failing),
             "writes_waiting": self.storage.writer.backlog,
             "commits": self.storage.writer.commits,
         }

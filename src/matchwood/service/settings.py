@@ -135,6 +135,8 @@ class Settings:
     longest_validity: float = 366 * DAY
     # Seconds an undelivered event is kept.
     retention: float = 7 * DAY
+    # Seconds for which a publication with an Idempotency-Key is remembered.
+    idempotency_seconds: float = DAY
     # Seconds after which a stream ends; its client then connects again and so acknowledges.
     stream_seconds: float = 600.0
     # Seconds between comments on a stream that has no events.

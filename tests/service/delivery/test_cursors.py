@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import Engine, select
 
 from matchwood.service.delivery.delivery_parts import DeliveryParts
+from matchwood.service.delivery.webhooks import Failing
 from matchwood.service.metrics import Metrics
 from matchwood.service.rules.subscription_roster import SubscriptionRoster
 from matchwood.service.storage.database import subscriptions
@@ -49,7 +50,7 @@ def test_a_write_that_is_cancelled_is_made_by_the_next_one(tmp_path, storage: St
         delivery.load()
         storage.writer.submit(lambda connection, counters: let_go.wait(60))
         delivery.cursors.acknowledge(SUBSCRIPTION, 7)
-        delivery.webhooks._attempts[SUBSCRIPTION] = 2
+        delivery.webhooks._failing[SUBSCRIPTION] = Failing(time.time(), attempts=2)
         delivery.webhooks._unwritten.add(SUBSCRIPTION)
         for write in (delivery.cursors.write, delivery.webhooks.write_attempts):
             task = asyncio.create_task(write())

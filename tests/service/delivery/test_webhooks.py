@@ -115,7 +115,7 @@ def test_attempts_are_counted_across_a_restart(tmp_path, receiver: Receiver) -> 
         running.publish({"count": 1, "n": 1})
         until(lambda: receiver.numbers()[-1] == 1)
     with served(settings) as running:  # the next one begins from zero
-        assert not running.service.delivery.webhooks._attempts
+        assert not running.service.delivery.webhooks.failing
 
 
 def test_a_pause_goes_on_after_a_restart(tmp_path, receiver: Receiver) -> None:
@@ -129,7 +129,7 @@ def test_a_pause_goes_on_after_a_restart(tmp_path, receiver: Receiver) -> None:
     receiver.answer = lambda message: 204
     with served(settings) as running:
         number = int(made["id"][1:])
-        assert 20 < running.service.delivery.webhooks._retry_at[number] - time.time() < 60
+        assert 20 < running.service.delivery.webhooks.failing[number].retry_at - time.time() < 60
         running.publish({"pause": 1, "n": 1})
         time.sleep(0.5)
         assert len(receiver.calls) == 1

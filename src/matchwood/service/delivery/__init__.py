@@ -16,6 +16,7 @@
 
 event_bodies        events from JSON, JSON lines and Arrow streams
 acceptance          publishing: matches the events and stores them in one transaction
+publications        those that a client may repeat, and that are accepted once
 outbox              in memory: which events are waiting for which subscription
 due_events          the next events of a subscription, with their bodies
 cursors             acknowledgements, written many at a time

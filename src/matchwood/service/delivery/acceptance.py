@@ -17,6 +17,7 @@ from sqlalchemy import Connection, Engine, select
 from matchwood.language.errors import EventError
 from matchwood.service.delivery.event_bodies import EventBatch, events_of
 from matchwood.service.delivery.outbox import Outbox, StoredEvent
+from matchwood.service.delivery.publications import NamedPublication, PublishedEvent
 from matchwood.service.limits import ConcurrencyLimit, RateLimit
 from matchwood.service.metrics import Metrics
 from matchwood.service.problems import RequestProblem, event_problem
@@ -44,11 +45,12 @@ class MatchesEvents(Protocol):
         ...
 
 
-class PublishedEvent(NamedTuple):
-    """What a publisher is told of an event."""
+class AcceptedBatch(NamedTuple):
+    """What a publisher is told of a request."""
 
-    id: int
-    matched: int
+    events: list[PublishedEvent]
+    single: bool  # it was one event, rather than a batch
+    repeated: bool  # it had been accepted before
 
 
 class Acceptance:
@@ -79,19 +81,23 @@ class Acceptance:
         most = limits.publishes_under_way
         self._under_way = ConcurrencyLimit(most, most, "busy", "publish requests at a time")
 
-    async def publish(self, kind: str, body: bytes, key: str) -> tuple[list[PublishedEvent], bool]:
-        """Accept all events of a body, or none. Also returns whether it was a single event."""
+    async def publish(
+        self, kind: str, body: bytes, key: str, name: str | None = None
+    ) -> AcceptedBatch:
+        """Accept all events of a body, or none; under a `name`, at most once."""
         loop = asyncio.get_running_loop()
+        named = None if name is None else NamedPublication.of(key, name, kind, body)
         with self._under_way.slot(key):
             threads = self._threads if len(body) < BULKY_BYTES else self._bulk_threads
             batch, matches = await loop.run_in_executor(threads, self._matched, kind, body, key)
             if not batch.events:
-                return [], batch.single
-            stored = await asyncio.wrap_future(self._store(batch.bodies, matches))
+                return AcceptedBatch([], batch.single, False)
+            stored, earlier = await asyncio.wrap_future(self._store(batch.bodies, matches, named))
+            if earlier is not None:
+                return AcceptedBatch(earlier, batch.single, True)
             self._metrics.events.inc(len(stored))
             self._metrics.matches.inc(sum(len(event.matches) for event in stored))
-            published = [PublishedEvent(event.number, len(event.matches)) for event in stored]
-            return published, batch.single
+            return AcceptedBatch(_told(stored), batch.single, False)
 
     def _matched(self, kind: str, body: bytes, key: str) -> tuple[EventBatch, list[Numbers]]:
         batch = events_of(kind, body, self._limits)
@@ -120,9 +126,15 @@ class Acceptance:
             raise RequestProblem("outbox-full", detail, retry_after=RETRY_SECONDS, limit=most)
 
     def _store(
-        self, bodies: Sequence[str], matches: Sequence[Numbers]
-    ) -> Future[list[StoredEvent]]:
-        def work(connection: Connection, counters: Counters) -> list[StoredEvent]:
+        self, bodies: Sequence[str], matches: Sequence[Numbers], named: NamedPublication | None
+    ) -> Future[tuple[list[StoredEvent], list[PublishedEvent] | None]]:
+        """Store events with their matches, unless they were stored before, under the same name."""
+
+        def work(
+            connection: Connection, counters: Counters
+        ) -> tuple[list[StoredEvent], list[PublishedEvent] | None]:
+            if named is not None and (earlier := named.earlier(connection)) is not None:
+                return [], earlier
             first = counters.take("event", len(bodies))
             at = time.time()
             stored = [
@@ -134,9 +146,15 @@ class Acceptance:
                 for event in stored
             ]
             connection.execute(events.insert(), rows)
-            return stored
+            if named is not None:
+                named.store(connection, _told(stored))
+            return stored, None
 
-        return self._writer.submit(work, self._outbox.add)
+        return self._writer.submit(work, lambda result: self._outbox.add(result[0]))
+
+
+def _told(stored: Sequence[StoredEvent]) -> list[PublishedEvent]:
+    return [PublishedEvent(event.number, len(event.matches)) for event in stored]
 
 
 def packed(event: StoredEvent) -> bytes:

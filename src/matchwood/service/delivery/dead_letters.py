@@ -61,6 +61,12 @@ class DeadLetters:
             rows.close()
         return letters
 
+    def count(self, subscription: int) -> int:
+        """How many letters a subscription has."""
+        own = dead_letters.c.subscription == subscription
+        with self._engine.connect() as connection:
+            return connection.scalar(select(func.count()).where(own)) or 0
+
     async def add(self, subscription: int, event: DueEvent, attempts: int, error: str) -> None:
         """Store an event that was not accepted; the oldest letter makes room for it."""
         name = name_of(subscription)

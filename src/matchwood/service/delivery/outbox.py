@@ -224,6 +224,15 @@ class Outbox:
             numbers += last.tolist()
         return numbers[:limit]
 
+    def count_after(self, subscription: int, event: int) -> int:
+        """How many events after one are waiting for a subscription."""
+        with self._lock:
+            chunks, tail = list(self._chunks), self._tail
+            count = len(tail.of(subscription, event)) if tail.last > event else 0
+        return count + sum(
+            len(chunk.of(subscription, event)) for chunk in chunks if chunk.last > event
+        )
+
     # Notification
 
     def watch(self, subscription: int, watched: bool = True) -> None:

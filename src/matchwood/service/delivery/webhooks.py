@@ -18,6 +18,8 @@ import random
 import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import Connection, Engine, bindparam, select
 
@@ -42,8 +44,23 @@ Send = Callable[[Webhook, int, DueEvent], Awaitable[str | None]]
 _UPDATE = (
     subscriptions.update()
     .where(subscriptions.c.number == bindparam("which"))
-    .values(attempts=bindparam("failed"), retry_at=bindparam("due"))
+    .values(
+        attempts=bindparam("failed"),
+        retry_at=bindparam("due"),
+        last_error=bindparam("error"),
+        failing_since=bindparam("since"),
+    )
 )
+
+
+@dataclass
+class Failing:
+    """The next event of a webhook is not accepted."""
+
+    since: float  # the Unix time of the first failed call
+    attempts: int = 0  # failed calls
+    error: str = ""  # of the last one
+    retry_at: float = 0.0  # when it is called again, as Unix time
 
 
 class WebhookSender:
@@ -74,8 +91,7 @@ class WebhookSender:
         self._busy: set[int] = set()  # subscriptions that are queued, calling or pausing
         self._queues: dict[str, deque[int]] = defaultdict(deque)  # by host
         self._under_way: Counter[str] = Counter()  # calls in progress, by host
-        self._attempts: Counter[int] = Counter()  # failed calls with the next event
-        self._retry_at: dict[int, float] = {}  # when it is called again, as Unix time
+        self._failing: dict[int, Failing] = {}
         self._unwritten: set[int] = set()  # whose attempts have changed since they were written
         self._tasks: set[asyncio.Task[None]] = set()
         self._pauses: dict[int, asyncio.TimerHandle] = {}
@@ -85,14 +101,15 @@ class WebhookSender:
     def load(self) -> None:
         """Load the webhooks of the database."""
         row = subscriptions.c
-        columns = (row.number, row.url, row.secret, row.attempts, row.retry_at)
-        query = select(*columns).where(row.kind == "webhook")
+        state = (row.failing_since, row.attempts, row.last_error, row.retry_at)
+        query = select(row.number, row.url, row.secret, *state).where(row.kind == "webhook")
         with self._engine.connect() as connection:
-            for number, url, secret, attempts, retry_at in connection.execute(query):
+            for number, url, secret, *failing in connection.execute(query):
                 self._webhooks[number] = Webhook(url, secret)
                 self._watchers.follow(number, self._has_events)
+                since, attempts, error, retry_at = failing
                 if attempts:
-                    self._attempts[number], self._retry_at[number] = attempts, retry_at
+                    self._failing[number] = Failing(since, attempts, error or "", retry_at)
 
     def __len__(self) -> int:
         return len(self._webhooks)
@@ -102,7 +119,9 @@ class WebhookSender:
         self._loop = asyncio.get_running_loop()
         now = time.time()
         for number in list(self._webhooks):
-            left = min(self._retry_at.get(number, 0.0) - now, self._settings.longest_delay)
+            failing = self._failing.get(number)
+            retry_at = 0.0 if failing is None else failing.retry_at
+            left = min(retry_at - now, self._settings.longest_delay)
             if left > 0:
                 self._busy.add(number)
                 self._pause_for(number, left)
@@ -138,6 +157,39 @@ class WebhookSender:
         elif self._webhooks.pop(number, None) is not None:
             self._forget_attempts(number)
             self._watchers.unfollow(number)
+
+    # What operators see and do
+
+    @property
+    def failing(self) -> dict[int, Failing]:
+        """The webhooks that do not accept their next event."""
+        return dict(self._failing)
+
+    def failing_of(self, number: int) -> Failing | None:
+        """What is wrong with a webhook, if anything is."""
+        return self._failing.get(number)
+
+    def retry_now(self, number: int) -> bool:
+        """Call a webhook now, rather than when its pause is over; False if it is not pausing."""
+        pause = self._pauses.pop(number, None)
+        if pause is None:
+            return False
+        pause.cancel()
+        self._queue(number)
+        return True
+
+    async def skip(self, number: int, event: int) -> bool:
+        """Make the next event of a webhook a dead letter; False if the next one is another."""
+        due = await self._due_events.after(number, self._roster.cursor(number), 1)
+        if not due or due[0].number != event:
+            return False
+        failing = self._failing.get(number, Failing(time.time()))
+        error = f"skipped by hand: {failing.error or 'it had not failed'}"
+        await self._dead_letters.add(number, due[0], failing.attempts, error)
+        self._cursors.acknowledge(number, event)
+        self._forget_attempts(number)
+        self.retry_now(number)
+        return True
 
     # Turns
 
@@ -219,17 +271,27 @@ class WebhookSender:
                 self._forget_attempts(number)
                 self._cursors.acknowledge(number, due[0].number)
                 continue
-            self._attempts[number] += 1
-            attempts = self._attempts[number]
-            if attempts < self._settings.attempts:
-                pause = self._pause(attempts)
-                self._retry_at[number] = time.time() + pause
-                self._unwritten.add(number)
-                return pause
-            await self._dead_letters.add(number, due[0], attempts, error)
+            failing = self._failed(number, due[0], error)
+            if failing.attempts < self._settings.attempts:
+                return failing.retry_at - time.time()
+            await self._dead_letters.add(number, due[0], failing.attempts, error)
             self._cursors.acknowledge(number, due[0].number)
             self._forget_attempts(number)
         return 0.0
+
+    def _failed(self, number: int, event: DueEvent, error: str) -> Failing:
+        """Note a failed call, and when the next one is due."""
+        now = time.time()
+        failing = self._failing.setdefault(number, Failing(now))
+        failing.attempts += 1
+        failing.error = error
+        pause = self._pause(failing.attempts)
+        failing.retry_at = now + pause
+        self._unwritten.add(number)
+        about = {"subscription": name_of(number), "event": event.number, "error": error}
+        about |= {"attempt": failing.attempts, "retry_in": round(pause, 3)}
+        log.warning("a call of a webhook failed", extra=about)
+        return failing
 
     def _pause(self, attempts: int) -> float:
         """Seconds to pause: twice as long after each attempt, with jitter."""
@@ -238,8 +300,7 @@ class WebhookSender:
         return longest * random.uniform(0.5, 1.0)
 
     def _forget_attempts(self, number: int) -> None:
-        if self._attempts.pop(number, 0):
-            self._retry_at.pop(number, None)
+        if self._failing.pop(number, None) is not None:
             self._unwritten.add(number)
 
     async def write_attempts(self) -> None:
@@ -247,14 +308,7 @@ class WebhookSender:
         changed, self._unwritten = self._unwritten, set()
         if not changed:
             return
-        rows = [
-            {
-                "which": number,
-                "failed": self._attempts[number],
-                "due": self._retry_at.get(number, 0.0),
-            }
-            for number in changed
-        ]
+        rows = [_row(number, self._failing.get(number)) for number in changed]
 
         def work(connection: Connection, counters: Counters) -> None:
             connection.execute(_UPDATE, rows)
@@ -264,3 +318,16 @@ class WebhookSender:
         except BaseException:  # also if this task is cancelled: the next call writes them
             self._unwritten |= changed
             raise
+
+
+def _row(number: int, failing: Failing | None) -> dict[str, Any]:
+    """The columns of a subscription whose attempts have changed."""
+    if failing is None:
+        return {"which": number, "failed": 0, "due": 0.0, "error": None, "since": 0.0}
+    return {
+        "which": number,
+        "failed": failing.attempts,
+        "due": failing.retry_at,
+        "error": failing.error,
+        "since": failing.since,
+    }

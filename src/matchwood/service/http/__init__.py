@@ -10,9 +10,12 @@ This is the top layer: it knows `Service` and all its parts, and nothing below k
 server               runs the application with uvicorn, and drains it when told to stop
 app                  the application: routes, error handlers, the service's start and end
 middleware           what happens around every request
+request_bodies       bodies as they arrive: limited, and unfolded if they are compressed
 request_context      what routes share: the service, the caller, headers
 models               the JSON of requests and answers; the OpenAPI description comes from it
 problem_responses    problems as answers
+connections          how many connections, and how long requests may take to arrive
+pieces               answers that are sent piece by piece, within a budget of bytes
 rule_routes          rules, and matching, checking and explaining
 rule_uploads         the rules of an upload that replaces all
 schema_routes        the event schema
@@ -20,7 +23,8 @@ subscription_routes  subscriptions
 bulk_routes          many subscriptions in one request
 event_routes         publishing
 delivery_routes      streams, polls and acknowledgements
+waiting_routes       what waits, since when and why; retried or skipped by hand
 dead_letter_routes   dead letters
 operation_routes     probes, metrics and status
-page_routes          the page at `/`, whose files are in `service/page`
+page_routes          the pages at `/` and `/docs`, whose files are in `service/page`
 """

@@ -23,6 +23,7 @@ from matchwood.service.http import (
     rule_routes,
     schema_routes,
     subscription_routes,
+    waiting_routes,
 )
 from matchwood.service.http.connections import Connections
 from matchwood.service.http.middleware import RequestMiddleware
@@ -46,6 +47,7 @@ ROUTES = (
     subscription_routes,
     delivery_routes,
     dead_letter_routes,
+    waiting_routes,
     operation_routes,
     schema_routes,
     page_routes,

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Request, Response
 
 from matchwood.service.delivery.event_bodies import ARROW, JSON, LINES
 from matchwood.service.http.models import EventAccepted, EventsAccepted
 from matchwood.service.http.request_context import Publisher, Ready, media_type, problems
 
 router = APIRouter(tags=["events"], responses=problems(415))
+IdempotencyKey = Annotated[
+    str | None, Header(min_length=1, max_length=255, pattern="^[!-~]+$", description="Any name")
+]
 BODY = {
     "requestBody": {
         "required": True,
@@ -28,15 +33,22 @@ BODY = {
 }
 
 
-@router.post("/events", status_code=202, openapi_extra=BODY)
+@router.post("/events", status_code=202, openapi_extra=BODY, responses=problems(409))
 async def publish(
-    request: Request, service: Ready, caller: Publisher
+    request: Request,
+    response: Response,
+    service: Ready,
+    caller: Publisher,
+    idempotency_key: IdempotencyKey = None,
 ) -> EventAccepted | EventsAccepted:
     """Publish an event (a JSON object) or a batch (a JSON list, JSON lines or an Arrow stream). A
     batch is accepted as a whole or not at all. Once it is accepted, each event will be delivered
-    to every subscription that it matched.
+    to every subscription that it matched. A request with an `Idempotency-Key` may be repeated: it
+    is accepted once, and every answer is that of the first time.
     """
     body = await request.body()
-    published, single = await service.acceptance.publish(media_type(request), body, caller.name)
-    accepted = [EventAccepted(id=event.id, matched=event.matched) for event in published]
-    return accepted[0] if single else EventsAccepted(results=accepted)
+    done = await service.acceptance.publish(media_type(request), body, caller.name, idempotency_key)
+    if done.repeated:
+        response.headers["Idempotency-Replayed"] = "true"
+    accepted = [EventAccepted(id=event.id, matched=event.matched) for event in done.events]
+    return accepted[0] if done.single else EventsAccepted(results=accepted)

@@ -16,6 +16,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from matchwood.service.http.problem_responses import failure_response, problem_response
+from matchwood.service.http.request_bodies import declared_problem, limited
 from matchwood.service.logs import request_id
 from matchwood.service.problems import RequestProblem
 from matchwood.service.service import Service
@@ -59,11 +60,11 @@ class RequestMiddleware:
 
         try:
             limit = self._limit(scope)
-            refused = self._refused(headers) or _too_large(headers, limit)
+            refused = self._refused(headers) or declared_problem(headers, limit)
             if refused is not None:
                 await problem_response(refused)(scope, receive, send_with_id)
             else:
-                await self._app(scope, _limited(receive, limit), send_with_id)
+                await self._app(scope, limited(receive, headers, limit), send_with_id)
         except ClientDisconnect:
             status = CLIENT_GONE
         except Exception as error:
@@ -128,31 +129,6 @@ def _name_of(host: str) -> str:
         return urlsplit(f"//{host}").hostname or ""
     except ValueError:
         return ""
-
-
-def _too_large(headers: Headers, limit: int) -> RequestProblem | None:
-    """The problem of a body whose declared length is over the limit."""
-    declared = headers.get("content-length", "")
-    if not declared.isdecimal() or int(declared) <= limit:
-        return None
-    return RequestProblem("body-too-large", f"a body may have at most {limit:,} bytes", limit=limit)
-
-
-def _limited(receive: Receive, limit: int) -> Receive:
-    """Pass on the parts of a body, until they are over the limit."""
-    size = 0
-
-    async def counted() -> Message:
-        nonlocal size
-        message = await receive()
-        size += len(message.get("body", b""))
-        if size > limit:
-            raise RequestProblem(
-                "body-too-large", f"a body may have at most {limit:,} bytes", limit=limit
-            )
-        return message
-
-    return counted
 
 
 def _id_of(sent: str | None) -> str:

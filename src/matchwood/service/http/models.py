@@ -202,6 +202,11 @@ class SubscriptionNew(SubscriptionOut):
     secret: str | None = Field(description="The secret that signs webhooks; shown only once")
 
 
+class TicketNew(BaseModel):
+    id: str
+    ticket: str = Field(description="Shown only once")
+
+
 class SubscriptionPage(BaseModel):
     count: int
     subscriptions: list[SubscriptionOut]
@@ -237,6 +242,28 @@ class Acknowledgement(RequestModel):
 
 class Acknowledged(BaseModel):
     cursor: int
+
+
+class DeliveryState(BaseModel):
+    subscription: str
+    kind: str
+    waiting: int = Field(description="Events that are not acknowledged")
+    next_event: int | None = Field(description="The first of them")
+    waiting_since: str | None = Field(description="When the first of them was published")
+    attempts: int = Field(description="Failed calls of the webhook with the next event")
+    last_error: str | None = Field(description="What was wrong with the last of them")
+    failing_since: str | None = Field(description="The time of the first of them")
+    retry_at: str | None = Field(description="When the webhook is called again")
+    dead_letters: int
+
+
+class DeliveryStates(BaseModel):
+    count: int = Field(description="The number of webhooks that are failing")
+    deliveries: list[DeliveryState]
+
+
+class Skip(RequestModel):
+    event: int = Field(ge=0, le=2**63 - 1, description="The next event, as `next_event` has it")
 
 
 class DeadLetter(BaseModel):

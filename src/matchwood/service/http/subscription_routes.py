@@ -17,8 +17,10 @@ from matchwood.service.http.models import (
     SubscriptionNew,
     SubscriptionOut,
     SubscriptionPage,
+    TicketNew,
 )
 from matchwood.service.http.request_context import Admin, Ready, Secret, Subscriber, problems
+from matchwood.service.keys import hashed, new_secret
 from matchwood.service.problems import RequestProblem
 from matchwood.service.rules.subscription_store import (
     NewSubscription,
@@ -100,8 +102,8 @@ async def change_subscription(
     if values:
         await service.subscriptions.change(row.number, values)
     shown = subscription_out(service, await authorised(service, name, secret))
-    new_secret = values.get("secret") if row.secret is None else None
-    return SubscriptionChanged(**shown.model_dump(), secret=new_secret)
+    signing = values.get("secret") if row.secret is None else None
+    return SubscriptionChanged(**shown.model_dump(), secret=signing)
 
 
 @router.post("/subscriptions/{name}/renew")
@@ -111,6 +113,15 @@ async def renew(service: Ready, secret: Secret, name: str, renewal: Renewal) -> 
     validity = service.subscriptions.check_validity(renewal.validity)
     await service.subscriptions.change(row.number, {"expires": time.time() + validity})
     return subscription_out(service, await authorised(service, name, secret))
+
+
+@router.post("/subscriptions/{name}/ticket")
+async def rotate_ticket(service: Ready, secret: Secret, name: str) -> TicketNew:
+    """Replace the ticket. The one before is refused from the answer on."""
+    row = await authorised(service, name, secret)
+    ticket = new_secret("ticket")
+    await service.subscriptions.change(row.number, {"ticket": hashed(ticket)})
+    return TicketNew(id=name_of(row.number), ticket=ticket)
 
 
 @router.delete("/subscriptions/{name}", status_code=204)

@@ -6,9 +6,31 @@ import { currentEvent, setRule } from "./editor.js";
 import { showExplanation } from "./explanation.js";
 
 const SIZE = 10; // rows per page
+// By tab: the path of the list, the field of the answer with its items, its columns, and a row.
 const KINDS = {
-  rules: { columns: ["Id", "Rule", "Tags", "Priority", ""], row: ruleRow },
-  subscriptions: { columns: ["Id", "Rule", "Subscriber", "Expires", ""], row: subscriptionRow },
+  rules: { path: "rules", items: "rules", columns: ["Id", "Rule", "Tags", "Priority", ""], row: ruleRow },
+  subscriptions: {
+    path: "subscriptions",
+    items: "subscriptions",
+    columns: ["Id", "Rule", "Subscriber", "Expires", ""],
+    row: subscriptionRow,
+  },
+  deliveries: {
+    path: "deliveries",
+    items: "deliveries",
+    columns: ["Webhook of", "Last error", "Attempts", "Waiting", ""],
+    row: deliveryRow,
+    whole: true, // it has neither pages nor a search
+  },
+  "dead-letters": {
+    path: "dead-letters",
+    items: "dead_letters",
+    columns: ["Webhook of", "Event", "Error", "Attempts", ""],
+    row: letterRow,
+    first: 0,
+    unsearched: true,
+    exact: true, // it has events
+  },
 };
 
 let kind = "rules";
@@ -21,7 +43,8 @@ export function startLists() {
     tab.addEventListener("click", () => choose(tab.id.slice(4)));
     tab.addEventListener("keydown", (event) => {
       if (event.key !== "ArrowRight" && event.key !== "ArrowLeft") return;
-      const other = tabs[(index + 1) % tabs.length];
+      const step = event.key === "ArrowRight" ? 1 : tabs.length - 1;
+      const other = tabs[(index + step) % tabs.length];
       other.focus();
       other.click();
     });
@@ -43,7 +66,7 @@ export function startLists() {
 }
 
 export function first() {
-  pages = [""];
+  pages = [KINDS[kind].first ?? ""];
   return load();
 }
 
@@ -60,19 +83,22 @@ function choose(name) {
 
 async function load() {
   const thisLoad = ++lastLoad;
-  const { columns, row } = KINDS[kind];
-  const search = byId("search").value;
+  const { path, items, columns, row, whole, unsearched, exact } = KINDS[kind];
+  byId("search-form").classList.toggle("unsearched", Boolean(whole || unsearched));
   try {
-    const params = { after: pages.at(-1), limit: SIZE, search };
-    const page = await answer("GET", kind, { params });
+    const params = { limit: SIZE };
+    if (!whole) params.after = pages.at(-1);
+    if (!whole && !unsearched) params.search = byId("search").value;
+    const page = await answer("GET", path, { params, exact });
     if (thisLoad !== lastLoad) return;
     byId("list-head").replaceChildren(
       element("tr", {}, ...columns.map((name) => element("th", { scope: "col" }, name))));
-    byId("list-body").replaceChildren(...page[kind].map(row));
-    const shown = page[kind].length ? `page ${pages.length}` : "no results";
-    byId("list-count").textContent = `${page.count.toLocaleString()} in total, ${shown}`;
+    byId("list-body").replaceChildren(...page[items].map(row));
+    const shown = page[items].length ? `page ${pages.length}` : "no results";
+    const total = page.count === undefined ? "" : `${page.count.toLocaleString()} in total, `;
+    byId("list-count").textContent = total + shown;
     byId("previous").disabled = pages.length === 1;
-    byId("next").disabled = page.next === null;
+    byId("next").disabled = (page.next ?? null) === null;
     byId("next").dataset.after = page.next ?? "";
   } catch (error) {
     if (thisLoad !== lastLoad) return;
@@ -92,6 +118,46 @@ function subscriptionRow({ id, rule, subscriber, expires, suspended }) {
   return tableRow(id, rule, subscriber, new Date(expires).toLocaleString(), `Subscription ${id}`, () => setRule(rule), suspended);
 }
 
+function deliveryRow(state) {
+  const { subscription: id, last_error, attempts, waiting, waiting_since, next_event, retry_at } = state;
+  const path = `subscriptions/${encodeURIComponent(id)}/delivery`;
+  const since = waiting_since ? ` since ${new Date(waiting_since).toLocaleString()}` : "";
+  return row(
+    [id, last_error ?? "", `${attempts}, again ${new Date(retry_at).toLocaleTimeString()}`, `${waiting}${since}`],
+    button("Retry", `Retry ${id} now`, () => change(`${path}/retry`)),
+    button("Skip", `Skip event ${next_event} of ${id}`, () => change(`${path}/skip`, { event: next_event })),
+  );
+}
+
+function letterRow({ id, subscription, event, error, attempts, replay }) {
+  const path = `subscriptions/${encodeURIComponent(subscription)}/dead-letters/replay`;
+  const body = JSON.stringify(event.event).slice(0, 300);
+  return row(
+    [subscription, element("code", {}, `${event.id}: ${body}`), error, `${attempts}${replay ? ", being sent" : ""}`],
+    button("Send again", `Send letter ${id} again`, () => change(path, { ids: [id] })),
+  );
+}
+
+// Asks the service to change something, then shows the list again.
+async function change(path, body) {
+  try {
+    await answer("POST", path, { body });
+    await load();
+  } catch (error) {
+    byId("list-count").textContent = error.message;
+  }
+}
+
+const button = (text, label, onclick) => element("button", { class: "plain", "aria-label": label, onclick }, text);
+
+const row = (cells, ...buttons) =>
+  element(
+    "tr",
+    {},
+    ...cells.map((cell) => element("td", {}, cell)),
+    element("td", {}, ...buttons.flatMap((one) => [one, " "])),
+  );
+
 function tableRow(id, rule, third, fourth, title, edit, suspended) {
   const why = () => {
     const event = currentEvent();
@@ -100,6 +166,7 @@ function tableRow(id, rule, third, fourth, title, edit, suspended) {
   };
   const text = element("td", {}, element("code", {}, rule));
   if (suspended) text.append(element("div", { class: "suspended false" }, `Suspended: ${suspended}`));
+  const buttons = [button("Edit", `Edit the rule of ${id}`, edit), button("Why?", `Explain ${id} for the event`, why)];
   return element(
     "tr",
     {},
@@ -107,12 +174,6 @@ function tableRow(id, rule, third, fourth, title, edit, suspended) {
     text,
     element("td", {}, third),
     element("td", {}, fourth),
-    element(
-      "td",
-      {},
-      element("button", { class: "plain", "aria-label": `Edit the rule of ${id}`, onclick: edit }, "Edit"),
-      " ",
-      element("button", { class: "plain", "aria-label": `Explain ${id} for the event`, onclick: why }, "Why?"),
-    ),
+    element("td", {}, ...buttons.flatMap((one) => [one, " "])),
   );
 }

@@ -103,6 +103,10 @@ subscriptions = Table(
     Column("attempts", Integer, nullable=False, server_default="0"),
     # The Unix time at which the webhook is called again.
     Column("retry_at", Double, nullable=False, server_default="0"),
+    # The error of the last call of the webhook, while its next event is not accepted.
+    Column("last_error", Text),
+    # The Unix time of the first failed call with the next event.
+    Column("failing_since", Double, nullable=False, server_default="0"),
     Column("suspended", Text),  # why its rule is not matched; null if it is
     Index("subscriptions_by_change", "change"),
 )
@@ -115,6 +119,19 @@ events = Table(
     Column("at", Double, nullable=False),
     Column("body", Text, nullable=False),
     Column("matches", LargeBinary, nullable=False),  # little-endian unsigned 32-bit numbers
+)
+
+# Publications with a name of the client's, which may be repeated and are accepted once.
+publications = Table(
+    "publications",
+    metadata,
+    Column("key", Text, primary_key=True),  # the name of the API key that published
+    Column("name", String(255), primary_key=True),  # the client's own
+    Column("at", Double, nullable=False),
+    Column("digest", LargeBinary(32), nullable=False),  # of the body
+    Column("first", BigInteger, nullable=False),  # the number of its first event
+    Column("matched", Text, nullable=False),  # a JSON list: what each event matched
+    Index("publications_by_time", "at"),
 )
 
 dead_letters = Table(

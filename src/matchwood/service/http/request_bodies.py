@@ -1,0 +1,106 @@
+"""The bodies of requests as they arrive: limited in size, and unfolded if they are compressed.
+
+The limit counts twice: for the bytes that arrive, and for those that they unfold to. A body is
+unfolded in pieces, and no further than the limit, so that a small one cannot fill the memory.
+"""
+
+from __future__ import annotations
+
+import zlib
+
+from starlette.datastructures import Headers
+from starlette.types import Message, Receive
+
+from matchwood.service.problems import RequestProblem
+
+# The bytes around the data of each encoding, as zlib names them.
+WINDOWS = {"gzip": 16 + zlib.MAX_WBITS, "x-gzip": 16 + zlib.MAX_WBITS, "deflate": zlib.MAX_WBITS}
+# Bytes that are unfolded at a time.
+PIECE_BYTES = 256 << 10
+
+
+def too_large(limit: int) -> RequestProblem:
+    return RequestProblem("body-too-large", f"a body may have at most {limit:,} bytes", limit=limit)
+
+
+def declared_problem(headers: Headers, limit: int) -> RequestProblem | None:
+    """What is wrong with a body as far as its headers say."""
+    declared = headers.get("content-length", "")
+    if declared.isdecimal() and int(declared) > limit:
+        return too_large(limit)
+    encoding = _encoding(headers)
+    if encoding and encoding not in WINDOWS:
+        detail = f"a body may be encoded as gzip or deflate, found {encoding!r:.100}"
+        return RequestProblem("unsupported-media-type", detail)
+    return None
+
+
+def limited(receive: Receive, headers: Headers, limit: int) -> Receive:
+    """Pass on the parts of a body, unfolded, until they are over the limit."""
+    counted = _counted(receive, limit)
+    encoding = _encoding(headers)
+    return UnfoldedBody(counted, encoding, limit).receive if encoding else counted
+
+
+def _encoding(headers: Headers) -> str:
+    encoding = headers.get("content-encoding", "").strip().lower()
+    return "" if encoding == "identity" else encoding
+
+
+def _counted(receive: Receive, limit: int) -> Receive:
+    size = 0
+
+    async def counted() -> Message:
+        nonlocal size
+        message = await receive()
+        size += len(message.get("body", b""))
+        if size > limit:
+            raise too_large(limit)
+        return message
+
+    return counted
+
+
+class UnfoldedBody:
+    """A compressed body, of which each call of `receive` unfolds a piece."""
+
+    def __init__(self, receive: Receive, encoding: str, limit: int) -> None:
+        self._receive = receive
+        self._encoding = encoding
+        self._limit = limit
+        self._unfolding = zlib.decompressobj(WINDOWS[encoding])
+        self._folded = b""  # what has arrived and is not unfolded yet
+        self._more = True  # whether more may arrive
+        self._arrived = False  # whether there is a body at all
+        self._ended = False  # whether the last part was passed on
+        self._size = 0
+
+    async def receive(self) -> Message:
+        if self._ended:
+            return await self._receive()
+        while not self._folded and self._more:
+            message = await self._receive()
+            if message["type"] != "http.request":
+                return message
+            self._folded = message.get("body", b"")
+            self._more = message.get("more_body", False)
+        self._arrived = self._arrived or bool(self._folded)
+        piece = self._unfold()
+        self._ended = not self._more and not self._folded
+        if self._ended and self._arrived and not self._unfolding.eof:
+            raise RequestProblem("bad-request", f"the body is not complete as {self._encoding}")
+        return {"type": "http.request", "body": piece, "more_body": not self._ended}
+
+    def _unfold(self) -> bytes:
+        try:
+            piece = self._unfolding.decompress(self._folded, PIECE_BYTES)
+        except zlib.error as error:
+            detail = f"the body cannot be read as {self._encoding}: {error}"
+            raise RequestProblem("bad-request", detail) from None
+        self._folded = self._unfolding.unconsumed_tail
+        if self._unfolding.unused_data:
+            raise RequestProblem("bad-request", f"something follows the {self._encoding} data")
+        self._size += len(piece)
+        if self._size > self._limit:
+            raise too_large(self._limit)
+        return piece
