@@ -10,7 +10,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from matchwood.compiling.worker import CompiledKernel
-from matchwood.kernels.kernel_folder import environment_folder, write_list
+from matchwood.kernels.kernel_folder import environment_folder, list_name, write_list
 from matchwood.kernels.readiness import write_progress
 
 if TYPE_CHECKING:
@@ -92,6 +92,7 @@ class _Work:
         self._folder = folder
 
     def start(self) -> None:
+        list_name()  # while the sources are those that are compiled
         write_progress(self._folder, 0, 0)
         for thread in self._threads:
             thread.start()
