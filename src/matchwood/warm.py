@@ -8,7 +8,12 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from matchwood.kernels.kernel_folder import cache_directory
+from matchwood.kernels.kernel_folder import (
+    cache_directory,
+    environment_folder,
+    is_complete,
+    write_list,
+)
 from matchwood.kernels.readiness import kernels_used, wait_for_kernels
 
 # Predicates of every kind that is indexed differently (one interval, several, negated, null, times,
@@ -56,6 +61,7 @@ def warm_up(freeze: bool = False) -> WarmUp:
     wait_for_kernels()
     compiled, loaded = len(kernels_used.compiled), len(kernels_used.loaded)
     exercise()
+    _note_complete()
     if freeze:
         gc.collect()
         gc.freeze()
@@ -65,6 +71,14 @@ def warm_up(freeze: bool = False) -> WarmUp:
         len(kernels_used.compiled) - compiled,
         len(kernels_used.loaded) - loaded,
     )
+
+
+def _note_complete() -> None:
+    """Note that all kernels are there, where this process has compiled them itself."""
+    folder = environment_folder()
+    used = [*kernels_used.compiled, *kernels_used.loaded]
+    if folder is not None and used and not is_complete(folder):
+        write_list(folder, dict.fromkeys(used, 0.0))
 
 
 def exercise() -> None:

@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -62,7 +61,7 @@ class Cold(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def cold(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cold]:
+def cold(tmp_path_factory: pytest.TempPathFactory) -> Cold:
     folder = tmp_path_factory.mktemp("cold")
     both = [command(folder, EXAMPLE + USED) for _ in range(2)]
     said = [lines(process) for process in both]
@@ -77,7 +76,7 @@ def cold(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cold]:
         if now and now not in compiling:
             compiling.append(now)
         time.sleep(0.05)
-    yield Cold(folder, said, compiling)
+    return Cold(folder, said, compiling)
 
 
 def test_the_first_example_answers_without_kernels(cold: Cold) -> None:

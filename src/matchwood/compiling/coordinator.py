@@ -4,46 +4,85 @@ from __future__ import annotations
 
 import os
 import pickle
-import queue
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from matchwood.compiling.worker import CompiledKernel
-from matchwood.kernels.kernel_folder import environment_folder, write_list
+from matchwood.kernels.kernel_folder import environment_folder, list_name, write_list
 from matchwood.kernels.readiness import write_progress
+
+if TYPE_CHECKING:
+    from matchwood.compiling.recording import KernelCall
 
 # Processes that compile side by side at most; with more, each has too little to do.
 _MOST_WORKERS = 4
 
-# Called with how many kernels are compiled, of how many so far, and the one that was just done.
-Done = Callable[[int, int, CompiledKernel], None]
 
-
-def compile_all(done: Done | None = None, workers: int | None = None) -> list[CompiledKernel]:
-    """Compile all kernels that `matchwood.warm` calls; returns them.
+def compile_all() -> None:
+    """Compile all kernels that `matchwood.warm` calls, and note that they are there.
 
     This process must not have used a kernel before, and cannot compile any afterwards.
     """
-    work = _Work(done, workers or min(_MOST_WORKERS, len(os.sched_getaffinity(0))))
+    work = _Work(min(_MOST_WORKERS, len(os.sched_getaffinity(0))))
     work.start()
     from matchwood.compiling.recording import record
 
     record(work.add)
-    return work.finish()
+    work.finish()
+
+
+class _Waiting:
+    """Calls of kernels that are to be compiled.
+
+    Kernels of one module have parts in common, which a worker compiles only once: it continues with
+    a module that it knows, or else takes one that no other worker has, if there is any.
+    """
+
+    def __init__(self) -> None:
+        self._calls: list[KernelCall] = []
+        self._modules: dict[str, int] = {}  # the worker that has begun each
+        self._ended = False
+        self._changed = threading.Condition()
+
+    def add(self, call: KernelCall) -> None:
+        with self._changed:
+            self._calls.append(call)
+            self._changed.notify()
+
+    def end(self) -> None:
+        """Nothing is added any more."""
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+
+    def take(self, worker: int) -> KernelCall | None:
+        """The next call for a worker; None if there will be no more."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._calls or self._ended)
+            if not self._calls:
+                return None
+            owners = [self._modules.get(call.key[0]) for call in self._calls]
+            for owner in (worker, None):
+                if owner in owners:
+                    call = self._calls.pop(owners.index(owner))
+                    break
+            else:
+                call = self._calls.pop(0)
+            self._modules.setdefault(call.key[0], worker)
+            return call
 
 
 class _Work:
     """Kernels that wait to be compiled, and the processes that do it."""
 
-    def __init__(self, done: Done | None, workers: int) -> None:
-        self._done = done
-        self._calls: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    def __init__(self, workers: int) -> None:
+        self._waiting = _Waiting()
         self._lock = threading.Lock()
         self._threads = [
-            threading.Thread(target=self._compile, daemon=True) for _ in range(workers)
+            threading.Thread(target=self._compile, args=(number,), daemon=True)
+            for number in range(workers)
         ]
         self._total = 0
         self._compiled: list[CompiledKernel] = []
@@ -53,35 +92,35 @@ class _Work:
         self._folder = folder
 
     def start(self) -> None:
+        list_name()  # while the sources are those that are compiled
         write_progress(self._folder, 0, 0)
         for thread in self._threads:
             thread.start()
 
-    def add(self, call: Any) -> None:
+    def add(self, call: KernelCall) -> None:
         """Have a kernel compiled."""
         self._total += 1
-        self._calls.put(call)
+        self._waiting.add(call)
 
-    def finish(self) -> list[CompiledKernel]:
+    def finish(self) -> None:
         """Wait until all kernels are compiled, and note that they are."""
-        for _ in self._threads:
-            self._calls.put(None)
+        self._waiting.end()
         for thread in self._threads:
             thread.join()
         if self._error is not None:
             raise self._error
         write_list(self._folder, {kernel.entry: kernel.seconds for kernel in self._compiled})
-        return self._compiled
 
-    def _compile(self) -> None:
+    def _compile(self, number: int) -> None:
         """A thread: give one worker what is to be compiled, until there is nothing more."""
         try:
             with _worker() as process:
-                while (call := self._calls.get()) is not None:
-                    pickle.dump(tuple(call), process.stdin)  # type: ignore[arg-type]
-                    process.stdin.flush()  # type: ignore[union-attr]
-                    self._note(CompiledKernel(*pickle.load(process.stdout)))  # type: ignore[arg-type]
-                process.stdin.close()  # type: ignore[union-attr]
+                assert process.stdin is not None
+                assert process.stdout is not None
+                while (call := self._waiting.take(number)) is not None:
+                    pickle.dump(tuple(call), process.stdin)
+                    process.stdin.flush()
+                    self._note(CompiledKernel(*pickle.load(process.stdout)))
         except BaseException as error:
             self._error = error
 
@@ -89,8 +128,6 @@ class _Work:
         with self._lock:
             self._compiled.append(kernel)
             write_progress(self._folder, len(self._compiled), self._total)
-            if self._done is not None:
-                self._done(len(self._compiled), self._total, kernel)
 
 
 def _worker() -> subprocess.Popen[bytes]:

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from matchwood.kernels.compiled import KernelKey
 
 
+# Of Numba, without types.
+_types: Any = types
+_typeof: Any = numba.typeof
+
+
 class KernelCall(NamedTuple):
     """A kernel, and the types of the arguments that it is called with."""
 
@@ -43,7 +48,7 @@ class Recorder:
             if getattr(self._inside, "kernel", False):
                 return function(*arguments)
             left_out = parameters[len(arguments) :]
-            self._record(key, arguments, [types.Omitted(each.default) for each in left_out])
+            self._record(key, arguments, [_types.Omitted(each.default) for each in left_out])
             self._inside.kernel = True
             try:
                 return function(*arguments)
@@ -66,8 +71,8 @@ def _type_of(argument: Any) -> Any:
     from matchwood.kernels.array_view import ArrayView
 
     if isinstance(argument, ArrayView):  # while nothing is compiled, it stands for its addresses
-        return types.Array(types.int64, 1, "C")
-    return numba.typeof(argument)
+        return _types.Array(_types.int64, 1, "C")
+    return _typeof(argument)
 
 
 def record(note: Callable[[KernelCall], None]) -> None:
