@@ -2,14 +2,14 @@
 
     python -m matchwood.lab.bench.cores [--rules 1000000] [--events 8192]
 
-`batches` is `match_batches(threads=n)` over an Arrow table; `sweep` the sweep alone, each thread with
-batches that are encoded already; `single` one event after the other through the kernel, in n threads;
-`processes` n processes that load one file, which the system maps once, and match batches. All answers
-are counted and compared.
+`batches` is `match_batches(threads=n)` over an Arrow table; `sweep` the sweep alone, each thread
+with batches that are encoded already; `single` one event after the other through the kernel, in n
+threads; `processes` n processes that load one file, which the system maps once, and match batches.
+All answers are counted and compared.
 
-`lock_ms_per_batch` is the time per batch of 1,024 events that one thread spends outside code that is
-known to release Python's lock (the kernels of a sweep, and Arrow's `take`), and `lock_limit` how many
-times as fast as one thread any number of threads could be because of it.
+`lock_ms_per_batch` is the time per batch of 1,024 events that one thread spends outside code that
+is known to release Python's lock (the kernels of a sweep, and Arrow's `take`), and `lock_limit` how
+many times as fast as one thread any number of threads could be because of it.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -72,10 +73,14 @@ def measure(path: Path, events: list[dict[str, int]], common: Figures) -> dict[s
     results: dict[str, Figures] = {}
     right = rows_of(matcher, table, 1)
     for n in steps(available_cores()):
+
+        def batches(n: int = n) -> None:
+            same(rows_of(matcher, table, n), right)
+
         results[f"{n} cores" if n > 1 else "1 core"] = {
-            "batches": per_second(len(events), lambda n=n: same(rows_of(matcher, table, n), right)),
-            "sweep": per_second(len(events), lambda n=n: in_turn(kernel.sweep, coded, n)),
-            "single": per_second(len(singles), lambda n=n: in_turn(kernel.match, singles, n)),
+            "batches": per_second(len(events), batches),
+            "sweep": per_second(len(events), partial(in_turn, kernel.sweep, coded, n)),
+            "single": per_second(len(singles), partial(in_turn, kernel.match, singles, n)),
             "processes": processes(path, events, n, right),
         }
     first = next(iter(results.values()))
