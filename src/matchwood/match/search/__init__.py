@@ -14,6 +14,7 @@ Modules:
 - `batch_search`: the matches of a slice of events, as pairs of numbers;
 - `event_slices`: events, however they are given, cut into slices that a part can encode;
 - `arrow_matches`: the matches of many events, as Arrow data;
+- `batch_threads`: slices in several threads, with results as they come;
 - `near_misses`: the rules that came nearest to matching, and what they lacked;
 - `rule_distances`: how far each rule of a part is from matching, by its index alone;
 - `distance_kernels`: the compiled functions of `rule_distances`.
