@@ -13,6 +13,7 @@ compiled again whenever a file changes that it was made from, however indirectly
     array_types      names for the types of arrays
     array_view       many arrays handed to a kernel as one
     masks            operations on masks of 1,024 events
+    bits             operations on single words, by what instructions the processor has
 
     programs         words of programs: operators and literals; references of nodes
     predicate_codes  numbers of predicates

@@ -1,12 +1,10 @@
 """Single words of bits: what processors have instructions for, and what does the same without them.
 
 Two instructions matter to a sweep: `pdep`, which spreads the bits of a word over the set bits of
-another, and `vpcompressd`, which packs the chosen ones of sixteen integers. Kernels are compiled for
-the processor that Numba names, and use an instruction if that processor has it, and has it as a fast
-one. Numba's own settings (NUMBA_CPU_NAME, NUMBA_CPU_FEATURES) choose another processor.
+another, and `vpcompressd`, which packs the chosen ones of sixteen integers. Kernels are compiled
+for the processor that Numba names, and use an instruction if that processor has it, and has it as a
+fast one. Numba's own settings (NUMBA_CPU_NAME, NUMBA_CPU_FEATURES) choose another processor.
 """
-
-# mypy: allow-untyped-defs, no-check-untyped-defs
 
 from __future__ import annotations
 
@@ -173,9 +171,7 @@ else:
             data = context.make_array(signature.args[0])(context, builder, array).data
             vector = _lanes(builder, value)
             step = _WORD(LANES)
-            with cgutils.for_range_slice(  # type: ignore[no-untyped-call]
-                builder, begin, end, step, intp=_WORD
-            ) as (at, _):
+            with cgutils.for_range_slice(builder, begin, end, step, intp=_WORD) as (at, _):
                 _store(builder, data, at, vector)
             return context.get_dummy_value()
 
@@ -194,9 +190,7 @@ else:
                 builder.module, kind, "llvm.x86.avx512.mask.compress.v16i32"
             )
             end = cgutils.alloca_once_value(builder, found)  # type: ignore[no-untyped-call]
-            with cgutils.for_range(  # type: ignore[no-untyped-call]
-                builder, _WORD(WORDS)
-            ) as loop:
+            with cgutils.for_range(builder, _WORD(WORDS)) as loop:
                 bits = builder.load(builder.gep(words, [builder.add(at, loop.index)]))
                 with builder.if_then(builder.icmp_unsigned("!=", bits, _WORD(0))):
                     first = builder.shl(builder.trunc(loop.index, ir.IntType(32)), _INT(6))
@@ -218,7 +212,7 @@ else:
 
 
 @inlined
-def _spread(word, mask):
+def _spread(word: Any, mask: Any) -> Any:
     """What `pdep` does: bit i of a word goes to the place of the i-th set bit of the mask."""
     result = _ZERO
     while mask:
@@ -231,7 +225,7 @@ def _spread(word, mask):
 
 
 @inlined
-def deposit(word, mask):
+def deposit(word: Any, mask: Any) -> Any:
     """Bit i of a word goes to the place of the i-th set bit of the mask."""
     if has_deposit():
         return _deposit(word, mask)
@@ -239,7 +233,7 @@ def deposit(word, mask):
 
 
 @inlined
-def write_places(masks, at, out, found):
+def write_places(masks: Any, at: int, out: Any, found: int) -> int:
     """Write the numbers of the set bits of a mask to out[found:]; returns where they end.
 
     Anything may be written to the `LANES` integers after them.

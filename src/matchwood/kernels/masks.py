@@ -135,7 +135,7 @@ else:
             numbers = context.make_array(kinds[2])(context, builder, rows).data
             kept = cgutils.alloca_once(builder, _VECTOR)  # type: ignore[no-untyped-call]
             builder.store(_VECTOR([neutral] * WORDS), kept)
-            with cgutils.for_range(builder, count) as loop:  # type: ignore[no-untyped-call]
+            with cgutils.for_range(builder, count) as loop:
                 row = builder.load(builder.gep(numbers, [builder.add(first, loop.index)]))
                 place = builder.mul(builder.sext(row, ir.IntType(64)), ir.IntType(64)(WORDS))
                 operand = _load(builder, _place(context, builder, kinds[0], masks, place))

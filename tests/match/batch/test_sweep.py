@@ -184,7 +184,8 @@ with open(sys.argv[1], "rb") as file:
     programs, tree, codes_of, opaque, codes, right = pickle.load(file)
 strategy = SweepStrategy.__new__(SweepStrategy)  # without a segment, whose kernels take a minute
 strategy.name = "sweep"
-strategy._programs, strategy._tree, strategy._codes_of, strategy._free = programs, tree, codes_of, []
+strategy._programs, strategy._tree, strategy._codes_of = programs, tree, codes_of
+strategy._free = []
 strategy.opaque = opaque
 from matchwood.match.batch.batch_strategy import LearntCost
 strategy.cost = LearntCost("sweep", 0.0)

@@ -1,4 +1,4 @@
-"""Results of several threads: all of them, errors where the caller is, and no thread left behind."""
+"""Results of several threads: all of them, errors in the caller, and no thread left behind."""
 
 import threading
 import time

@@ -2,14 +2,15 @@
 
     python -m matchwood.lab.bench.cores [--rules 1000000] [--events 8192]
 
-`batches` is `match_batches(threads=n)` over an Arrow table; `sweep` the sweep alone, each thread with
-batches that are encoded already; `single` one event after the other through the kernel, in n threads;
-`processes` n processes that load one file, which the system maps once, and match batches. All answers
-are counted and compared.
+`batches` is `match_batches(threads=n)` over an Arrow table; `sweep` the sweep alone, each thread
+with batches that are encoded already; `single` one event after the other through the kernel, in n
+threads; `processes` n processes that load one file, which the system maps once, and match batches.
+All answers are counted and compared.
 
-`lock_ms_per_batch` is the time per batch of 1,024 events that one thread spends outside code that is
-known to release Python's lock (the kernels of a sweep, and Arrow's `take`), and `lock_limit` how many
-times as fast as one thread any number of threads could be because of it.
+`lock_ms_per_batch` is the time per batch of 1,024 events that one thread spends outside code that
+is known to release Python's lock, which are the kernels of encoding and of sweeping; Arrow's `take`
+releases it too, but counts here. `lock_limit` is how many times as fast as one thread any number of
+threads could be because of it. Both are processor time, so that other programs matter little.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -27,12 +29,16 @@ from matchwood.kernels.masks import EVENTS
 from matchwood.lab.bench.kernel import Kernel, table_of_events, warm_up
 from matchwood.lab.bench.reporting import BenchOptions, Figures, report
 from matchwood.lab.workloads.abe_gen import AbeGen
+from matchwood.match.batch import column_codes
 from matchwood.match.batch.strategies import sweep_strategy
 from matchwood.match.search.batch_threads import available_cores
 from matchwood.matcher import Matcher
 
-# Kernels of a sweep, all of which release the lock.
-KERNELS = ("rows_of_slots", "place_events", "rank_events", "fill_literals", "sweep")
+# Kernels that release the lock: the modules that call them, and their names there.
+KERNELS = [
+    (sweep_strategy, name)
+    for name in ("rows_of_slots", "place_events", "rank_events", "fill_literals", "sweep")
+] + [(column_codes, "code_numbers")]
 
 # Events that single matches are timed with.
 SINGLES = 512
@@ -72,10 +78,14 @@ def measure(path: Path, events: list[dict[str, int]], common: Figures) -> dict[s
     results: dict[str, Figures] = {}
     right = rows_of(matcher, table, 1)
     for n in steps(available_cores()):
+
+        def batches(n: int = n) -> None:
+            same(rows_of(matcher, table, n), right)
+
         results[f"{n} cores" if n > 1 else "1 core"] = {
-            "batches": per_second(len(events), lambda n=n: same(rows_of(matcher, table, n), right)),
-            "sweep": per_second(len(events), lambda n=n: in_turn(kernel.sweep, coded, n)),
-            "single": per_second(len(singles), lambda n=n: in_turn(kernel.match, singles, n)),
+            "batches": per_second(len(events), batches),
+            "sweep": per_second(len(events), partial(in_turn, kernel.sweep, coded, n)),
+            "single": per_second(len(singles), partial(in_turn, kernel.match, singles, n)),
             "processes": processes(path, events, n, right),
         }
     first = next(iter(results.values()))
@@ -165,9 +175,9 @@ def lock_figures(matcher: Matcher, table: Any, batches: int) -> Figures:
 
 @contextmanager
 def without_lock() -> Iterator[list[float]]:
-    """Gather the processor time of kernels of a sweep, which all release the lock."""
+    """Gather the processor time of kernels that release the lock."""
     times: list[float] = []
-    known = {name: getattr(sweep_strategy, name) for name in KERNELS}
+    known = [(module, name, getattr(module, name)) for module, name in KERNELS]
 
     def timed(function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any) -> Any:
@@ -178,13 +188,13 @@ def without_lock() -> Iterator[list[float]]:
 
         return call
 
-    for name, function in known.items():
-        setattr(sweep_strategy, name, timed(function))
+    for module, name, function in known:
+        setattr(module, name, timed(function))
     try:
         yield times
     finally:
-        for name, function in known.items():
-            setattr(sweep_strategy, name, function)
+        for module, name, function in known:
+            setattr(module, name, function)
 
 
 if __name__ == "__main__":

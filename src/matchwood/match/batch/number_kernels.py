@@ -1,4 +1,4 @@
-"""A column of numbers to codes, in one pass over its values and the bits that say which are valid."""
+"""A column of numbers to codes, in one pass over its values and the bits of which are valid."""
 
 # mypy: allow-untyped-defs, no-check-untyped-defs
 

@@ -1,4 +1,4 @@
-"""The records of a segment, rewritten as the flat program of a sweep; `sweep_program` has its form."""
+"""The records of a segment, rewritten as the program of a sweep; `sweep_program` has its form."""
 
 # mypy: allow-untyped-defs, no-check-untyped-defs
 

@@ -1,9 +1,10 @@
-"""The events of a batch, ranked by the codes of dense slots, from which masks of intervals are made.
+"""The events of a batch, ranked by the codes of dense slots, to make masks of intervals from.
 
-For each such slot, events are ranked by code. Row r of the slot is the mask of the events of rank below
-r, so that an interval is the difference of two rows. In a slot with lists an event has several
-ranks; there, row r of layer k is the mask of the events with a value of rank r to r + 2**k - 1, and
-an interval is the union of two rows. `slot_kernels` says which slots are dense.
+For each such slot, events are ranked by code. Row r of the slot is the mask of the events of rank
+below r, so that an interval is the difference of two rows. In a slot with lists an event has
+several ranks; there, row r of layer k is the mask of the events with a value of rank r up to, but
+not including, r + 2**k, and an interval is the union of two rows. `slot_kernels` says which slots
+are dense.
 """
 
 # mypy: allow-untyped-defs, no-check-untyped-defs

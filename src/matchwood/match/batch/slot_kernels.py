@@ -1,10 +1,11 @@
 """The events of a batch by slot: which events have it, and which of them have a code below another.
 
-A slot is *sparse* if at most 64 events have it, and none a list. One word then says of which of these
-events, in their order, something is true: bit i stands for the i-th event that has the slot. The
-*prefix word* of a code has the events with a lower code, so that an interval of codes is the xor of
-two prefix words, and a set of intervals that of all their bounds. `deposit` spreads such a word over
-the mask of the events that have the slot. All other slots are *dense*; their literals are masks.
+A slot is *sparse* if at most 64 events have it, and none a list. One word then says of which of
+these events, in their order, something is true: bit i stands for the i-th event that has the slot.
+The *prefix word* of a code has the events with a lower code, so that an interval of codes is the
+xor of two prefix words, and a set of intervals that of all their bounds. `deposit` spreads such a
+word over the mask of the events that have the slot. All other slots are *dense*; their literals are
+masks.
 """
 
 # mypy: allow-untyped-defs, no-check-untyped-defs
@@ -20,8 +21,9 @@ from matchwood.kernels.masks import WORDS
 MOST = 64
 
 # Rows of masks. The first is empty, the second has all events of the batch, and the third is for
-# results that nothing reads. Those of one block of nodes follow, for nodes that no other asks for, and then one per slot, with the events that have
-# it; literals of dense slots and nodes come after these.
+# results that nothing reads. Those of one block of nodes follow, for nodes that no other asks for,
+# and then one per slot, with the events that have it; literals of dense slots and nodes come after
+# these.
 EMPTY_ROW = 0
 EVERY_ROW = 1
 SPARE_ROW = 2

@@ -1,9 +1,9 @@
 """Many events at a time: a node has a mask of 1,024 events and is visited once for all of them.
 
 The program (see `sweep_program`) is gone through in blocks of nodes of one run. For each block, the
-rows of all operands are looked up first, and prefetched, while the block before it is computed; then
-its masks are computed; then its matches are written. So nothing waits for memory, nor for words that
-were just written and are read again as parts of vectors.
+rows of all operands are looked up first, and prefetched, while the block before it is computed;
+then its masks are computed; then its matches are written. So nothing waits for memory, nor for
+words that were just written and are read again as parts of vectors.
 
 An `and` first intersects, beside the masks of nodes, those of the events that have the slots of its
 sparse literals. Mostly nothing is left, and no literal has to be looked at.
@@ -46,9 +46,9 @@ from matchwood.match.batch.program_kernels import (
 )
 from matchwood.match.batch.slot_kernels import BLOCK, BLOCK_ROW, EMPTY_ROW, SLOT_ROW, SPARE_ROW
 
-# What the numbers are that say how far a sweep is: the run to go on with; the first node of the block
-# of it whose matches are not all written, or `NOT_BEGUN`; and the node of that block and the rule of
-# that node whose matches are to be written next.
+# What the numbers are that say how far a sweep is: the run to go on with; the first node of the
+# block of it whose matches are not all written, or `NOT_BEGUN`; and the node of that block and the
+# rule of that node whose matches are to be written next.
 PROGRESS_NUMBERS = 4
 RUN, FIRST, NODE, RULE = range(PROGRESS_NUMBERS)
 
@@ -144,8 +144,8 @@ def _look_up_and(run, node, program, bt, scratch, node_row, at):
 
 @inlined
 def _look_up_or(run, node, program, bt, scratch, node_row, at, any_dense):
-    """Write the rows of the operands of an `or`: those of nodes, and, where there are dense literals
-    at all, those of literals; a sparse one has none."""
+    """Write the rows of the operands of an `or`: those of nodes, and, where there are dense
+    literals at all, those of literals; a sparse one has none."""
     literals, nodes = read(run, RUN_LITERALS), read(run, RUN_NODES)
     k = read(run, RUN_NODE) + node * nodes
     for i in range(nodes):
@@ -207,7 +207,7 @@ def _word_and_row(i, end, program, bt):
 
 @inlined
 def _spread_two(one, one_at, two, two_at, masks, target, fresh):
-    """Add the events of two sparse literals to masks[target:], or write them if nothing is there."""
+    """Add the events of two sparse literals to masks[target:], or write them if it is empty."""
     for w in range(WORDS):
         there, also = load_word(masks, one_at + w), load_word(masks, two_at + w)
         more = deposit(one, there) | deposit(two, also)
@@ -256,8 +256,8 @@ def _note(run, first, node, some, scratch):
 
 @inlined
 def _go_through(run, first, size, is_computed, program, bt, scratch, node_row):
-    """Look up the operands of the block after `first`, and compute the one from `first` on, in turn,
-    so that memory is asked for steadily; the latter not if it is computed already."""
+    """Look up the operands of the block after `first`, and compute the one from `first` on, in
+    turn, so that memory is asked for steadily; the latter not if it is computed already."""
     count = read(run, RUN_COUNT)
     is_and = read(run, RUN_IS_AND) != 0
     any_dense = node_row > SLOT_ROW + len(bt.row_of_slot)

@@ -151,7 +151,8 @@ def _needed(facts: Int32Array, chosen: NDArray[np.bool_], segment: Segment) -> I
     rules[~chosen[rules]] = -1  # a node without rules has the group -1 already
     needed = (rules >= 0).astype(np.uint8)
     mark_needed(facts, segment.tree.records, np.int64(segment.first), needed)
-    return facts[needed != 0]
+    rows: Int32Array = facts[needed != 0]
+    return rows
 
 
 def _shape(facts: Int32Array, rules: NDArray[np.int64]) -> Int64Array:

@@ -15,6 +15,7 @@ Modules:
 - `event_slices`: events, however they are given, cut into slices that a part can encode;
 - `table_events`: a row of a table as an event, read column by column;
 - `arrow_matches`: the matches of many events, as Arrow data;
+- `batch_threads`: slices in several threads, with results as they come;
 - `near_misses`: the rules that came nearest to matching, and what they lacked;
 - `rule_distances`: how far each rule of a part is from matching, by its index alone;
 - `distance_kernels`: the compiled functions of `rule_distances`.

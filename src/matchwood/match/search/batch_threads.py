@@ -1,7 +1,7 @@
 """Work on many pieces in several threads, with results as they come.
 
-Threads hand results over one by one, and wait if the caller is slow to take them, so that only a few
-exist at any time. Pieces are taken from their iterator in the thread of the caller: a database
+Threads hand results over one by one, and wait if the caller is slow to take them, so that only a
+few exist at any time. Pieces are taken from their iterator in the thread of the caller: a database
 cursor, for example, may be used by one thread only.
 """
 
@@ -24,7 +24,7 @@ _AHEAD = 2
 
 
 class _Message(NamedTuple):
-    """What a thread says about the piece of a number: a result, that it failed, or that it is done."""
+    """What a thread says of the piece of a number: a result, that it failed, or that it is done."""
 
     number: int
     results: tuple[object, ...] = ()
@@ -100,7 +100,7 @@ class _Workers(Generic[_Piece, _Result]):
                         return
                     del result  # or else its memory could not be used again
                 self._say(_Message(number, is_last=True))
-            except BaseException as error:
+            except BaseException as error:  # it is raised in the thread of the caller
                 self._say(_Message(number, error=error))
 
     def _say(self, message: _Message) -> bool:

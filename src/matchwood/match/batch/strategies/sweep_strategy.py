@@ -115,13 +115,13 @@ class SweepStrategy(BatchStrategy):
             codes.slots, codes.codes, codes.events, self._codes_of, self._tree.row_of_code,
             row_of_slot, scratch.masks, scratch.shifts, scratch.prefix,
         )  # fmt: skip
-        ranked = rank_events(
+        row, rows, ranks, list_mask = rank_events(
             codes.slots, codes.codes, codes.list_start, codes.list_codes, self._codes_of,
             self._tree.row_of_code, row_of_slot,
         )  # fmt: skip
         return Batch(
-            row_of_slot, scratch.masks, scratch.shifts, scratch.prefix, scratch.words, *ranked,
-            scratch.true, scratch.temporary,
+            row_of_slot, scratch.masks, scratch.shifts, scratch.prefix, scratch.words, row, rows,
+            ranks, list_mask, scratch.true, scratch.temporary,
         )  # fmt: skip
 
     def _scratch_for(self, row_of_slot: Int32Array) -> SweepScratch:
@@ -162,7 +162,7 @@ class SweepStrategy(BatchStrategy):
 
 
 def _rows(programs: tuple[SweepProgram, ...], dense: NDArray[np.bool_]) -> int:
-    """The masks that the largest of some programs needs, if the literals of some slots are masks."""
+    """The masks that the largest of some programs needs, if literals of some slots are masks."""
     rows = [
         int(program.used[0]) + int(np.diff(program.first_literal)[dense].sum())
         for program in programs
