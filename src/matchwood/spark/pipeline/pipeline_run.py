@@ -134,7 +134,6 @@ class _PipelineRun:
         self.told = told or _silent
         self.stages: dict[str, float] = {}
         self.outcome = ""
-        self.interrupted = False  # whether a stream was ended by an interrupt
 
     def all(self) -> Summary:
         started = datetime.now(UTC).isoformat(timespec="seconds")
@@ -175,10 +174,13 @@ class _PipelineRun:
         stream = StreamRun(self.pipeline, self.spark, self.told)
         with self.stage("start"):
             stream.start(inputs.events, inputs.schema)
+            # From here on an interrupt cancels no jobs: the stream is ended by itself.
+            self.interrupt.cancels = False
             note = stream.note()
             self.outcome = f"{note['rules']:,} rules, {note['rejected']:,} rejected"
-        with self.stage("match"), self.patient():
-            stream.wait(self.interrupt)
+        with self.stage("match"):
+            interrupted = stream.wait(self.interrupt)
+            self.interrupt.cancels = True
             self.outcome = f"{stream.batches:,} micro-batches to {location(self.pipeline.matches)}"
         with self.stage("count"):
             note = stream.note()  # the rules may have changed since the start
@@ -193,7 +195,7 @@ class _PipelineRun:
             rules_version=note["version"],
             warnings=warnings,
             counts=counts,
-            interrupted=self.interrupted,
+            interrupted=interrupted,
         )
 
     @contextmanager
@@ -203,7 +205,7 @@ class _PipelineRun:
         self.describe(f"{self.pipeline.job.name}: {name}")
         started = perf_counter()
         try:
-            if self.interrupt.times:
+            if self.interrupt.times and self.interrupt.cancels:
                 raise KeyboardInterrupt
             yield
         except PipelineError:
@@ -221,15 +223,6 @@ class _PipelineRun:
         """Say what the jobs of a stage are for, where Spark lists them."""
         if not is_connect(self.spark):
             self.spark.sparkContext.setLocalProperty("spark.job.description", text)  # type: ignore[arg-type]
-
-    @contextmanager
-    def patient(self) -> Iterator[None]:
-        """While this lasts, an interrupt cancels no jobs: the stream is ended by itself."""
-        self.interrupt.cancels = False
-        yield
-        self.interrupted = self.interrupt.times > 0
-        self.interrupt.times = 0
-        self.interrupt.cancels = True
 
     # Before the work
 

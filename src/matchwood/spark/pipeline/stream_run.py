@@ -87,24 +87,34 @@ class StreamRun:
     def _report(self, figures: BatchFigures) -> None:
         self._written[figures.number] = figures
 
-    def wait(self, interrupt: Interrupt) -> None:
-        """Wait until the query ends; an interrupt ends it after the micro-batch that is running."""
+    def wait(self, interrupt: Interrupt) -> bool:
+        """Wait until the query ends; returns whether an interrupt ended it.
+
+        It ends after the micro-batch that is running, or at once at a second interrupt.
+        """
         while not self.query.awaitTermination(LOOK_SECONDS):
             self._look()
             if interrupt.times:
                 self._stop(interrupt)
                 break
         self._look()
+        interrupted = interrupt.times > 0
+        interrupt.times = 0
+        return interrupted
 
     def _stop(self, interrupt: Interrupt) -> None:
         """Stop the query when a micro-batch is complete, or at once at a second interrupt."""
         self._told("interrupted: ending after this micro-batch; interrupt again to end at once")
         before = self._progressed()
         while interrupt.times == 1 and self.query.isActive:
-            if self._progressed() != before or not self.query.status["isTriggerActive"]:
+            if self._progressed() != before or self._is_waiting():
                 break
             sleep(LOOK_SECONDS / 5)
         self.query.stop()
+
+    def _is_waiting(self) -> bool:
+        """Whether no micro-batch is running, nor about to: the query waits for data or for time."""
+        return str(self.query.status["message"]).startswith("Waiting")
 
     def _progressed(self) -> object:
         """What differs once another micro-batch is complete."""
