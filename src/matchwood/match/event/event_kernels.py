@@ -70,7 +70,7 @@ _rules = reader(LAYOUTS, 4, writable=True)
 
 
 @inlined
-def _match(places, slots, codes, list_start, list_codes, hits, keep, epoch):
+def match_encoded(places, slots, codes, list_start, list_codes, hits, keep, epoch):
     scratch = _scratch(places)
     groups = _groups(places)
     cells = _cells(places)
@@ -87,7 +87,7 @@ def _match(places, slots, codes, list_start, list_codes, hits, keep, epoch):
 
 def match_event(places, slots, codes, list_start, list_codes, hits, keep, epoch):
     """Match one event against a segment without lazy atoms: how many rules are written."""
-    return _match(places, slots, codes, list_start, list_codes, hits, keep, epoch)
+    return match_encoded(places, slots, codes, list_start, list_codes, hits, keep, epoch)
 
 
 match_small = lean(match_event, nogil=False)

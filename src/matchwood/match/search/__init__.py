@@ -13,6 +13,8 @@ Modules:
 - `event_matches`: what was found for one event, part by part;
 - `batch_search`: the matches of a slice of events, as pairs of numbers;
 - `event_slices`: events, however they are given, cut into slices that a part can encode;
+- `json_texts`: JSON texts, however they are given, in blocks;
+- `json_search`: the matches of JSON texts, slice by slice;
 - `arrow_matches`: the matches of many events, as Arrow data;
 - `near_misses`: the rules that came nearest to matching, and what they lacked;
 - `rule_distances`: how far each rule of a part is from matching, by its index alone;

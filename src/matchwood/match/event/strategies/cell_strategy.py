@@ -15,7 +15,9 @@ from matchwood.kernels.array_types import Int32Array
 from matchwood.kernels.array_view import ArrayView
 from matchwood.language.events import Event
 from matchwood.match.event.cell_index import FEWEST, LIKELY, CellIndex, cell_index
+from matchwood.match.event.cell_kernels import LeafCells
 from matchwood.match.event.event_kernels import SMALL, match_large, match_small
+from matchwood.match.event.literal_kernels import EventIndex
 from matchwood.match.event.strategy import (
     EventCodes,
     EventStrategy,
@@ -77,6 +79,10 @@ class PreparedCells(PreparedStrategy):
     @property
     def bytes(self) -> int:
         return self._cells.bytes
+
+    @property
+    def push_arrays(self) -> tuple[EventIndex, LeafCells]:
+        return self._cells.index, self._cells.cells
 
     def attach(self, scratch: ThreadScratch) -> None:
         if scratch.owner is not self:

@@ -13,7 +13,10 @@ from numpy.typing import NDArray
 from matchwood.index.build.segment import Segment
 from matchwood.kernels.array_types import Int32Array
 from matchwood.language.events import Event
+from matchwood.match.event.cell_index import NO_CELLS
+from matchwood.match.event.cell_kernels import LeafCells
 from matchwood.match.event.event_kernels import SMALL, match_large, match_small
+from matchwood.match.event.literal_kernels import EventIndex
 from matchwood.match.event.strategy import (
     EventCodes,
     EventStrategy,
@@ -55,7 +58,12 @@ class PreparedPush(PreparedStrategy):
     def __init__(self, name: str, target: IndexedSegment, small: bool) -> None:
         self.name = name
         self._lazy = target.lazy
+        self._arrays = target.arrays
         self._kernel = match_small if small else match_large
+
+    @property
+    def push_arrays(self) -> tuple[EventIndex, LeafCells]:
+        return self._arrays, NO_CELLS
 
     def match(
         self,
