@@ -36,8 +36,8 @@ CheckEvent = Callable[[dict[str, Any]], None]
 class MatchesEvents(Protocol):
     """What acceptance needs of the index of subscriptions."""
 
-    def match(self, events: Sequence[dict[str, Any]]) -> list[Numbers]:
-        """For each event the numbers of the subscriptions that it matches."""
+    def match(self, bodies: Sequence[str]) -> list[Numbers]:
+        """For each event, given as JSON, the numbers of the subscriptions that it matches."""
         ...
 
 
@@ -99,7 +99,7 @@ class Acceptance:
             except EventError as error:
                 raise event_problem(error, None if batch.single else index) from None
         try:
-            matches = self._index.match(batch.events)
+            matches = self._index.match(batch.bodies)
         except EventError as error:
             raise event_problem(error) from None
         now = time.time()

@@ -196,8 +196,9 @@ def _rule_of(rule: RuleDetails) -> RuleOut:
 
 def _match(service: Service, request: MatchIn, events: list[dict[str, Any]]) -> MatchOut:
     version = service.rules.version
+    bodies = []
     for index, event in enumerate(events):
-        checked_json(event, index, service.settings.limits)
+        bodies.append(checked_json(event, index, service.settings.limits))
         try:
             service.schema.check_event(event)
         except EventError as error:
@@ -205,7 +206,8 @@ def _match(service: Service, request: MatchIn, events: list[dict[str, Any]]) -> 
     tags = None if request.tags is None else frozenset(request.tags)
     matcher = service.rules.matcher
     results = []
-    for event, rules in zip(events, service.rules.match(events, tags, request.limit), strict=True):
+    found = service.rules.match(events, bodies, tags, request.limit)
+    for event, rules in zip(events, found, strict=True):
         matches = []
         for rule, bindings in rules:
             why = matcher.explain(parse(rule.rule), event).to_json() if request.explain else None

@@ -19,8 +19,8 @@ from sqlalchemy import Engine, select
 
 from matchwood.index.file.array_file import IndexFileError
 from matchwood.language.errors import RuleError
-from matchwood.language.events import EventMapping
 from matchwood.match.parts.rule_columns import RuleDetails
+from matchwood.match.search.json_texts import blocks_of
 from matchwood.matcher import Matcher
 from matchwood.schema import Schema
 from matchwood.service.rules.subscription_roster import Numbers
@@ -48,17 +48,24 @@ class SubscriptionIndex:
 
     # Matching
 
-    def match(self, events: Sequence[EventMapping]) -> list[Numbers]:
-        """For each event the numbers of the subscriptions that it matches, in ascending order."""
-        if len(events) <= _FEW:
-            matched = (np.array(self.matcher.match(event), np.uint32) for event in events)
+    def match(self, bodies: Sequence[str]) -> list[Numbers]:
+        """For each event, given as JSON, the numbers of the subscriptions that it matches.
+
+        Numbers are in ascending order. An EventError says that an event cannot be matched.
+        """
+        if len(bodies) <= _FEW:
+            texts = (body.encode() for body in bodies)
+            matched = (np.array(self.matcher.match_json(text), np.uint32) for text in texts)
             return [np.sort(numbers) for numbers in matched]
         store = self.matcher.store
-        snapshot = store.settled(len(events))
+        snapshot = store.settled(len(bodies))
         numbers = snapshot.ids().values.to_numpy(zero_copy_only=False)
         result: list[Numbers] = []
-        for count, pairs in snapshot.pairs(events):
-            result += _by_event(list(pairs), numbers, count)
+        for piece in snapshot.json_search().slices(blocks_of(bodies)):
+            pairs = [(events - piece.first, rules) for events, rules in piece.pairs]
+            for error in piece.bad.values():
+                raise error
+            result += _by_event(pairs, numbers, piece.end - piece.first)
         store.hurry()
         return result
 

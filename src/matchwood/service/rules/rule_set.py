@@ -157,9 +157,16 @@ class RuleSet:
     # Matching
 
     def match(
-        self, events: Sequence[Mapping[str, Any]], tags: frozenset[str] | None, limit: int | None
+        self,
+        events: Sequence[Mapping[str, Any]],
+        bodies: Sequence[str],
+        tags: frozenset[str] | None,
+        limit: int | None,
     ) -> list[list[tuple[RuleDetails, Bindings | None]]]:
-        """For each event the rules that are true of it, with the bindings of their variables."""
+        """For each event the rules that are true of it, with the bindings of their variables.
+
+        `bodies` are the same events as JSON.
+        """
         matcher = self.matcher
         matches: list[dict[str, Bindings | None]] = []
         try:
@@ -168,11 +175,12 @@ class RuleSet:
                     bound = matcher.match(event, tags=tags, limit=limit, bindings=True)
                     matches.append({**bound})
             elif len(events) <= _FEW:
-                ids = (matcher.match(event, tags=tags, limit=limit) for event in events)
+                texts = (body.encode() for body in bodies)
+                ids = (matcher.match_json(text, tags=tags, limit=limit) for text in texts)
                 matches = [dict.fromkeys(rule_ids) for rule_ids in ids]
             else:
                 matches = [{} for _ in events]
-                table = matcher.match_batch(events, tags=tags, limit=limit)
+                table = matcher.match_json_batch(bodies, tags=tags, limit=limit)
                 pairs = zip(table["event"].to_pylist(), table["rule_id"].to_pylist(), strict=True)
                 for event, rule_id in pairs:
                     matches[event][rule_id] = None
