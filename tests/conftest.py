@@ -60,6 +60,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="pairs of a rule and an event to compare with `evaluate` (default: 1,000,000)",
     )
     parser.addoption(
+        "--json-texts",
+        type=int,
+        default=50_000,
+        help="JSON texts to match as they are and as `json.loads` reads them (default: 50,000)",
+    )
+    parser.addoption(
         "--strategy-pairs",
         type=int,
         default=20_000_000,

@@ -16,7 +16,7 @@ from collections.abc import (
     MutableMapping,
     ValuesView,
 )
-from typing import Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from matchwood.index.build.rule_programs import Progress
 from matchwood.index.build.statistics import Statistics, profile
@@ -27,6 +27,7 @@ from matchwood.language.evaluation import bindings as bindings_of
 from matchwood.language.events import Event
 from matchwood.language.explanation import Explanation, explain
 from matchwood.language.tree import Node
+from matchwood.match.json.json_text import JsonText, event_of
 from matchwood.match.parts.rule_columns import RuleDetails
 from matchwood.match.search.event_matches import EventMatches
 from matchwood.match.search.near_misses import NearMiss
@@ -44,6 +45,9 @@ from matchwood.match.store.rule_store import RuleStore
 from matchwood.match.store.snapshot import Snapshot
 from matchwood.operators.registry import Operators
 from matchwood.operators.report import OperatorReport
+
+if TYPE_CHECKING:
+    from matchwood.match.search.json_search import RejectedText
 
 # The substitutions that satisfy the variables of a rule, each by the name of the variable.
 Bindings = list[dict[str, object]]
@@ -225,6 +229,66 @@ class Matcher(MutableMapping[Id, Node]):
         """
         snapshot, events = self._settled(events, key)
         return snapshot.search(tags, limit).batches(events, key, threads)
+
+    def match_json(
+        self, text: JsonText, *, tags: Iterable[str] | None = None, limit: int | None = None
+    ) -> list[Any]:
+        """`match` for an event that is given as JSON text, in UTF-8 or as a string.
+
+        The text means what `json.loads` makes of it: of a repeated key the last value counts. No
+        Python object is made for the event where rules ask for nothing unusual. Text that is not
+        JSON, or not UTF-8, raises an EventError that says where.
+
+        >>> m = Matcher({"adults": "age >= 18", "rome": "address.city = 'Rome'"})
+        >>> sorted(m.match_json(b'{"age": 20, "address": {"city": "Rome"}}'))
+        ['adults', 'rome']
+        """
+        store = self.store
+        if store.enforced is not None:
+            return self.match(event_of(text), tags=tags, limit=limit)
+        snapshot = store.snapshot
+        if limit is None and tags is None and type(text) is bytes:
+            ids = snapshot.json_ids(text)
+            if ids is not None:
+                return ids
+        matches = snapshot.match_json(text, None if tags is None else tag_set(tags))
+        if snapshot.pending:
+            store.hurry()
+        return matches.ids() if limit is None else matches.best(limit)
+
+    def match_json_batch(
+        self,
+        texts: Any,
+        *,
+        tags: Iterable[str] | None = None,
+        limit: int | None = None,
+        rejects: list[RejectedText] | None = None,
+    ) -> Any:
+        """All matches of many JSON texts: a `pyarrow.Table` of `event`, its number, and `rule_id`.
+
+        Texts are the lines of bytes, of a string, or of a file (a path, or a file that is open for
+        bytes), the values of an Arrow column of strings or bytes, or an iterable of texts. Events
+        are numbered from 0 on; blank lines do not count.
+
+        Texts that are bad are added to the list `rejects`, each with its line, and all others are
+        matched. Without such a list, the first bad text raises an EventError.
+
+        >>> m = Matcher({"adults": "age >= 18", "teens": "age between 13 and 19"})
+        >>> rejects = []
+        >>> lines = b'{"age": 15}\\n{"age": \\n{"age": 40}'
+        >>> m.match_json_batch(lines, rejects=rejects).to_pylist()
+        [{'event': 0, 'rule_id': 'teens'}, {'event': 2, 'rule_id': 'adults'}]
+        >>> rejects[0].line, rejects[0].reason
+        (2, 'not JSON: Expecting value at column 9')
+        """
+        from matchwood.match.search.json_texts import count_of as count_of_texts
+
+        store = self.store
+        snapshot = store.settled(count_of_texts(texts))
+        admit = None if store.enforced is None else store.enforced.admit_event
+        table = snapshot.json_search(tags, limit, admit).table(texts, rejects)
+        store.hurry()
+        return table
 
     def _settled(self, events: Any, key: str | None) -> tuple[Snapshot, Any]:
         """A snapshot for so many events, and the events, which the schema admits."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import tempfile
 from pathlib import Path
 from time import perf_counter
@@ -120,6 +121,12 @@ def _exercise(matcher: Any) -> None:
             for strategy in part.batch.strategies:
                 part.batch.force(strategy)
                 simple.match_batch(swept)
+    for part in simple.store.snapshot.parts:
+        for strategy in ("walk", "push"):  # with its own kernels, and in one call with the scanner
+            part.matcher.force(strategy)
+            for text in (event, lists):
+                simple.match_json(json.dumps(text).encode())
+    simple.match_json_batch("\n".join(map(json.dumps, events)))
     for several in (matcher, simple):
         for strategy in NAMED_STRATEGIES:
             for part in several.store.snapshot.parts:

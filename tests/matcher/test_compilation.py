@@ -64,6 +64,9 @@ for matcher in (plain, lazy, Matcher(), Matcher({1: "true", 2: "false"})):
                 matcher.match(row)
                 matcher.match(row, tags={"t"})
                 matcher.why_not(row)
+                matcher.match_json(json.dumps(row))
+            matcher.match_json_batch([json.dumps(row) for row in rows * 40])
+            matcher.match_json_batch(pa.array([json.dumps(row) for row in rows]), tags={"t"})
 scanner = Scanner(["a = 1 and b in (1, 3)", "a != 2"])
 scanner.scan(scanner.coded({"a": 1, "b": 3}))
 kernels = {

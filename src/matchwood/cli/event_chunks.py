@@ -90,6 +90,11 @@ class Rejects:
             )
 
 
+def is_json(path: str) -> bool:
+    """Whether events are JSON lines."""
+    return path == STDIN or format_of(path) == "jsonl"
+
+
 def chunks(
     path: str, key: str | None, strings: bool, size: Size, rejects: Rejects
 ) -> Iterator[EventChunk]:

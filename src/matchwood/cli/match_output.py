@@ -23,6 +23,12 @@ class Output(Protocol):
     def write(self, names: list[Any], pieces: list[Any]) -> None:
         """Write the matches of a chunk: the names of its events, and pairs as record batches."""
 
+    def write_numbers(self, first: int, events: Any, rules: Any, ids: Any) -> None:
+        """Write matches of events that are named by numbers: `events` are counted from `first`.
+
+        `rules` are indices into `ids`, which are the same in every call.
+        """
+
 
 @contextmanager
 def beside(target: Path) -> Iterator[Path]:
@@ -102,6 +108,22 @@ class JsonOutput:
             self.file.write(", ".join(self._ids[rules[low:high]]))
             self.file.write("]}\n")
 
+    def write_numbers(self, first: int, events: Any, rules: Any, ids: Any) -> None:
+        if self._ids is None:
+            self._ids = np.array([dumps(i) for i in ids.to_pylist()], object)
+        if not len(events):
+            return
+        order = np.argsort(events, kind="stable")
+        events, texts = events[order], self._ids[rules[order]].tolist()
+        starts = np.flatnonzero(np.r_[True, events[1:] != events[:-1]])
+        names = (events[starts].astype(np.int64) + first).tolist()
+        bounds = [*starts.tolist(), len(texts)]
+        lines = [
+            f'{{"event": {name}, "rules": [{", ".join(texts[low:high])}]}}\n'
+            for name, low, high in zip(names, bounds[:-1], bounds[1:], strict=True)
+        ]
+        self.file.write("".join(lines))
+
 
 def plain(value: Any) -> Any:
     """A key that JSON has no form for: times in ISO 8601, anything else as text."""
@@ -135,6 +157,17 @@ class ParquetOutput:
         for piece in pieces:
             columns = [keys.take(piece.column("event")), piece.column("rule_id")]
             self._writer.write_batch(pa.record_batch(columns, schema=schema))
+
+    def write_numbers(self, first: int, events: Any, rules: Any, ids: Any) -> None:
+        import pyarrow as pa
+
+        rule_type = pa.dictionary(pa.int32(), ids.type)
+        schema = pa.schema([("event", pa.int64()), ("rule_id", rule_type)])
+        if self._writer is None:
+            self._open(schema)
+        numbers = pa.array(events.astype(np.int64) + first)
+        rule_id = pa.DictionaryArray.from_arrays(pa.array(rules), ids)
+        self._writer.write_batch(pa.record_batch([numbers, rule_id], schema=schema))
 
     def _several_types(self) -> NoReturn:
         misuse("the keys of the events are of several types, which Parquet cannot hold: use jsonl")

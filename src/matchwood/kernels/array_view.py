@@ -74,7 +74,11 @@ class ArrayView:
 
 
 def reader(layouts: Sequence[Layout], number: int, writable: bool) -> Any:
-    """A function for kernels that reads the named tuple of `layouts[number]` from a view of all."""
+    """A function for kernels that reads the named tuple of `layouts[number]` from a view of all.
+
+    The view is given as its array of places, or, inside kernels that pass it on, as the address of
+    that array (`text_bytes.address_of`), which is one argument rather than seven.
+    """
     if config.DISABLE_JIT:
         return lambda view: view.tuples[number]
     from numba.core import types
@@ -91,8 +95,11 @@ def reader(layouts: Sequence[Layout], number: int, writable: bool) -> Any:
     result: Any = types.NamedTuple(fields, kind)  # type: ignore[no-untyped-call]
 
     def generate(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
-        data = context.make_array(sig.args[0])(context, builder, arguments[0]).data
         word = context.get_value_type(types.intp)
+        if isinstance(sig.args[0], types.Integer):
+            data = builder.inttoptr(arguments[0], word.as_pointer())
+        else:
+            data = context.make_array(sig.args[0])(context, builder, arguments[0]).data
         made = []
         for i, (name, field) in enumerate(zip(kind._fields, fields, strict=True)):
             place = 2 * (before + i)

@@ -7,7 +7,7 @@ import gzip
 import io
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
@@ -17,6 +17,9 @@ MAX_FIELD = 1 << 24
 
 # Bytes of one line of JSON, so that a file without line ends is not read into memory.
 MAX_LINE = 1 << 26
+
+# Bytes of a file of lines that are read at a time.
+PIECE = 1 << 22
 
 # The most characters that a `BadRow` keeps of a line that cannot be read.
 KEPT_CHARACTERS = 10_000
@@ -94,6 +97,48 @@ def json_lines(path: str | Path) -> Iterator[tuple[int, object] | BadRow]:
                     yield _json_line(str(path), number, line)
         except (OSError, EOFError) as error:
             yield BadRow(str(path), number + 1, f"the file cannot be read further: {error}")
+
+
+def line_pieces(path: str | Path) -> Iterator[bytes | BadRow]:
+    """The bytes of a file, or of standard input for "-", in pieces of whole lines.
+
+    A line that is too long is a BadRow, and so is the place from which on nothing can be read.
+    """
+    if str(path) == STDIN and sys.stdin is None:
+        raise TableError("standard input is closed")
+    piped = str(path) == STDIN
+    opened: AbstractContextManager[IO[bytes]] = (
+        nullcontext(sys.stdin.buffer) if piped else open_bytes(path)
+    )
+    with opened as file:
+        # from a pipe, what is there: lines are not held back until a piece is full
+        read = cast(
+            Callable[[int], bytes], getattr(file, "read1", file.read) if piped else file.read
+        )
+        rest = b""
+        line = 1
+        try:
+            while piece := read(PIECE):
+                end = piece.rfind(b"\n") + 1
+                if end:
+                    whole = rest + piece[:end] if rest else piece[:end]
+                    rest = piece[end:]
+                    yield whole
+                    line += whole.count(b"\n")
+                else:
+                    rest += piece
+                if len(rest) >= MAX_LINE:
+                    text = rest[:KEPT_CHARACTERS].decode(errors="replace")
+                    yield BadRow(str(path), line, f"the line has over {MAX_LINE:,} bytes", text)
+                    line += 1
+                    piece = read(PIECE)
+                    while piece and b"\n" not in piece:
+                        piece = read(PIECE)
+                    rest = piece[piece.find(b"\n") + 1 :]
+            if rest:
+                yield rest
+        except (OSError, EOFError) as error:
+            yield BadRow(str(path), line, f"the file cannot be read further: {error}")
 
 
 def _json_line(file: str, number: int, line: bytes) -> tuple[int, object] | BadRow:

@@ -13,6 +13,7 @@ import pytest
 from cli.commands.people import EVENTS, MATCHES, RULES, jsonl, matches_in, write_files
 from matchwood import Matcher
 from matchwood.cli import event_chunks
+from matchwood.tables import formats
 
 
 @pytest.fixture(autouse=True)
@@ -174,14 +175,34 @@ def test_few_rejects_are_shown(command) -> None:
     assert err.count("\n") == event_chunks.MOST_REPORTED + 2
 
 
-@pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet"])
+@pytest.mark.parametrize("piece", [100, 5_000])
+def test_json_lines_stream_in_pieces(
+    command, folder: Path, monkeypatch: pytest.MonkeyPatch, piece: int
+) -> None:
+    rows = [{"age": number % 40, "tier": "gold"} for number in range(3_000)]
+    (folder / "many.jsonl").write_text(jsonl(rows))
+    monkeypatch.setattr(formats, "PIECE", piece)
+    monkeypatch.setattr(formats, "MAX_LINE", 10_000)
+    matcher = Matcher((rule["id"], rule["rule"]) for rule in RULES)
+    expected = {n: found for n, row in enumerate(rows) if (found := set(matcher.match(row)))}
+    for more in ([], ["--threads", "2"]):
+        code, out, _ = command("match", "rules.jsonl", "many.jsonl", *more)
+        assert (code, matches_in(out)) == (0, expected)
+    long = '{"age": "' + "x" * 30_000 + '"}'
+    (folder / "long.jsonl").write_text(f'{{"age": 20}}\n{long}\n\n{{"age": \n{{"age": 20}}')
+    code, out, err = command("match", "rules.jsonl", "long.jsonl")
+    assert (code, matches_in(out)) == (1, {0: {"adults"}, 3: {"adults"}})
+    assert "long.jsonl:2: the line has over 10,000 bytes" in err
+    assert "long.jsonl:4: not JSON: Expecting value at column 9" in err
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_events_stream_in_chunks(
     command, folder: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
 ) -> None:
     rows = [{"age": number % 40, "tier": "gold"} for number in range(3_000)]
     table = pa.Table.from_pylist(rows)
     pq.write_table(table, folder / "many.parquet", row_group_size=700)
-    (folder / "many.jsonl").write_text(jsonl(rows))
     (folder / "many.csv").write_text("age,tier\n" + "".join(f"{r['age']},gold\n" for r in rows))
     held: list[int] = []
     match_batches = Matcher.match_batches

@@ -80,6 +80,16 @@ def test_json(spark, compiled, layout, output):
 
 
 @LAYOUTS
+def test_json_as_bytes(spark, compiled, layout):
+    from pyspark.sql import functions as F
+
+    texts = of_texts(spark, TEXTS + BAD)
+    events = texts.select("key", F.col("event").cast("binary").alias("event"))
+    found = match_events(events, compiled, keep=["key"], attributes="event", layout=layout)
+    assert pairs(found) == expected(RULES, [json.loads(text) for text in TEXTS])
+
+
+@LAYOUTS
 def test_rejects(spark, compiled, layout):
     events = of_texts(spark, TEXTS + BAD)
     options = {"keep": ["key", "event"], "attributes": "event"}

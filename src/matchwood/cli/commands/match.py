@@ -97,11 +97,15 @@ class MatchRun:
         self.seconds = 0.0
 
     def all(self, events: str, key: str | None, strings: bool, out: Any) -> None:
-        from matchwood.cli.event_chunks import Size, chunks
+        from matchwood.cli.event_chunks import Size, chunks, is_json
 
         started = perf_counter()
         size = Size()
         with ProgressMeter("events", every=1) as meter:
+            if key is None and is_json(events):
+                self._json_lines(events, out, meter)
+                self.seconds = perf_counter() - started
+                return
             for chunk in chunks(events, key, strings, size, self.rejects):
                 chunk, pieces = self._match(chunk)
                 out.write(chunk.names, pieces)
@@ -111,6 +115,16 @@ class MatchRun:
                 self.matches += matches
                 meter.seen(self.events)
         self.seconds = perf_counter() - started
+
+    def _json_lines(self, events: str, out: Any, meter: ProgressMeter) -> None:
+        """Match JSON lines as they are."""
+        from matchwood.cli.json_lines import matched_lines
+
+        for found in matched_lines(self.matcher, events, self.rejects, **self.options):
+            out.write_numbers(found.first, found.events, found.rules, found.ids)
+            self.events += found.matched
+            self.matches += len(found.rules)
+            meter.seen(self.events)
 
     def _match(self, chunk: EventChunk) -> tuple[EventChunk, list[Any]]:
         """The chunk without events that cannot be matched, and its matches."""

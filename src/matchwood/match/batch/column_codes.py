@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping
-from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,10 +23,11 @@ from matchwood.arrow.reading import (
 from matchwood.kernels.array_types import Int32Array
 from matchwood.kernels.records import MISSING, OTHER
 from matchwood.language.errors import EventError
-from matchwood.language.values import Family, Time, Value, exact, in_range, read
+from matchwood.language.values import Family, Time, Value, in_range, read
 from matchwood.language.values import is_text as sound
 from matchwood.match.batch.address_codes import NOT_READ, address_codes
 from matchwood.match.batch.number_kernels import code_numbers
+from matchwood.match.event.double_codes import double_table
 from matchwood.match.event.encode import Coder
 
 # Nanoseconds per unit of an Arrow timestamp.
@@ -184,34 +184,6 @@ def _number_buffers(column: Any) -> tuple[NDArray[np.uint8], NDArray[Any]]:
     if values is None or not len(column):
         return bits, np.empty(0, kind)
     return bits, np.frombuffer(values, kind, len(column), column.offset * np.dtype(kind).itemsize)
-
-
-def double_table(
-    coder: Coder,
-) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-    """(doubles, code of each, code between two of them).
-
-    A double stands for its shortest decimal, and rounding keeps the order of decimals. So a double
-    lies on the same side of a constant as of the double nearest to that constant; if it is that
-    double itself, the decimals are compared.
-    """
-    if coder.doubles is None:
-        constants = coder.sorted[Family.NUMBER]
-        nearest = np.array([_nearest(constant) for constant in constants], np.float64)
-        doubles, counts = np.unique(nearest, return_counts=True)
-        first = coder.first[Family.NUMBER]
-        gap = first + 2 * np.r_[0, np.cumsum(counts)]
-        equal = [coder.code(Family.NUMBER, exact(float(double))) for double in doubles]
-        coder.doubles = doubles, np.array(equal, np.int64), gap.astype(np.int64)
-    table: tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]] = coder.doubles
-    return table
-
-
-def _nearest(constant: int | Decimal) -> float:
-    try:
-        return float(constant)
-    except OverflowError:
-        return float("inf") if constant > 0 else float("-inf")
 
 
 def _code_dictionary(column: Any, coder: Coder, strings: bool) -> EncodedColumn:

@@ -63,8 +63,8 @@ class UnpackedEvent(NamedTuple):
 UNPACKED_SIZES = 4
 SLOTS_UNPACKED, LISTS_UNPACKED, VALUES_UNPACKED, HITS_UNPACKED = range(UNPACKED_SIZES)
 
-# What the view for one event holds, in this order.
-LAYOUTS = (
+# What kernels that match one event read and write, in this order.
+MATCHING_LAYOUTS = (
     Layout(
         EventIndex, np.int32, {"records": np.int64, "first": np.int64}, {"atom_row": ATOM_COLUMNS}
     ),
@@ -77,8 +77,9 @@ LAYOUTS = (
         | dict.fromkeys(("frames", "counts"), np.int64),
     ),
     Layout(RuleOutput, np.int32),
-    Layout(UnpackedEvent, np.int32, {"sizes": np.int64}),
 )
+# What the view for one event holds: the same, and room for an event that comes as entries.
+LAYOUTS = (*MATCHING_LAYOUTS, Layout(UnpackedEvent, np.int32, {"sizes": np.int64}))
 _index = reader(LAYOUTS, 0, writable=False)
 _groups = reader(LAYOUTS, 1, writable=False)
 _cells = reader(LAYOUTS, 2, writable=False)
@@ -88,7 +89,7 @@ _unpacked = reader(LAYOUTS, 5, writable=True)
 
 
 @inlined
-def _match(places, slots, codes, list_start, list_codes, hits, keep, epoch):
+def match_encoded(places, slots, codes, list_start, list_codes, hits, keep, epoch):
     scratch = _scratch(places)
     groups = _groups(places)
     cells = _cells(places)
@@ -106,7 +107,7 @@ def _match(places, slots, codes, list_start, list_codes, hits, keep, epoch):
 @lean
 def match_codes(places, slots, codes, list_start, list_codes, hits, keep, epoch):
     """Match one event against a segment without lazy atoms: how many rules are written."""
-    return _match(places, slots, codes, list_start, list_codes, hits, keep, epoch)
+    return match_encoded(places, slots, codes, list_start, list_codes, hits, keep, epoch)
 
 
 @inlined
@@ -146,7 +147,7 @@ def match_event(places, entries, keep, epoch):
     into = _unpacked(places)
     _unpack(into, entries)
     count, sizes = into.sizes[SLOTS_UNPACKED], into.sizes
-    return _match(
+    return match_encoded(
         places, into.slots[:count], into.codes[:count],
         into.list_start[: sizes[LISTS_UNPACKED] + 1], into.list_codes[: sizes[VALUES_UNPACKED]],
         into.hits[: sizes[HITS_UNPACKED]], keep, epoch,

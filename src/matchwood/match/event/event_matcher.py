@@ -91,7 +91,7 @@ class SegmentMatcher:
     def _match_entries(
         self, entries: Int64Array, truth: LazyTruth | None, keep: NDArray[np.uint8]
     ) -> Int32Array:
-        scratch = self._free.pop() if self._free else self._new_scratch()
+        scratch = self._free.pop() if self._free else self.new_scratch()
         try:
             choice = self.choice
             choice.left -= 1  # a thread may lose a count
@@ -101,7 +101,7 @@ class SegmentMatcher:
                 count = choice.taken.match_entries(scratch, entries, truth, keep)
             return scratch.rules[:count].copy() if count else _NO_RULES
         except BaseException:
-            scratch = self._new_scratch()  # the states of the old one are in doubt
+            scratch = self.new_scratch()  # the states of the old one are in doubt
             raise
         finally:
             self._free.append(scratch)
@@ -117,7 +117,7 @@ class SegmentMatcher:
         keep: NDArray[np.uint8],
     ) -> Int32Array:
         """The ordinals of the rules that are true of an event given as codes."""
-        scratch = self._free.pop() if self._free else self._new_scratch()
+        scratch = self._free.pop() if self._free else self.new_scratch()
         try:
             choice = self.choice
             choice.left -= 1  # a thread may lose a count
@@ -128,12 +128,13 @@ class SegmentMatcher:
                 count = choice.taken.match(scratch, event, hits, truth, keep)
             return scratch.rules[:count].copy()
         except BaseException:
-            scratch = self._new_scratch()  # the states of the old one are in doubt
+            scratch = self.new_scratch()  # the states of the old one are in doubt
             raise
         finally:
             self._free.append(scratch)
 
-    def _new_scratch(self) -> ThreadScratch:
+    def new_scratch(self) -> ThreadScratch:
+        """Scratch for one more thread."""
         return ThreadScratch(self.segment, self.index, self._queue)
 
     def _match_and_measure(

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from matchwood.index.build.segment import Segment
 from matchwood.kernels.array_types import Int32Array, Int64Array
+from matchwood.match.event.cell_kernels import LeafCells
 from matchwood.match.event.lazy_atoms import LazyAtoms, LazyTruth
 from matchwood.match.event.literal_kernels import EventIndex
 from matchwood.match.event.thread_scratch import EventCodes, ThreadScratch
@@ -46,6 +47,11 @@ class PreparedStrategy(ABC):
     def bytes(self) -> int:
         """Bytes that it holds beside the segment."""
         return 0
+
+    @property
+    def push_arrays(self) -> tuple[EventIndex, LeafCells] | None:
+        """What the kernels that push read for this strategy; None if it has kernels of its own."""
+        return None
 
     def attach(self, scratch: ThreadScratch) -> None:
         """Make what one thread needs, so that the first event does not pay for it."""

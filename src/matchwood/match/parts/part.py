@@ -14,6 +14,7 @@ from matchwood.index.build.segment import Segment
 from matchwood.language.evaluation import Hierarchies, Operator
 from matchwood.match.batch.batch_matcher import BatchMatcher
 from matchwood.match.event.event_matcher import ALL, SegmentMatcher
+from matchwood.match.json.json_matcher import JsonMatcher
 from matchwood.match.parts.operator_rules import Keep, OperatorRules
 from matchwood.match.parts.rule_columns import RuleColumns, RuleDetails
 
@@ -32,6 +33,8 @@ class SegmentMatchers:
         self._lock = threading.RLock()  # Python's cached_property has one lock for all instances
         self._matcher: SegmentMatcher | None = None
         self._batch: BatchMatcher | None = None
+        self._json: JsonMatcher | None = None
+        self._json_is_made = False
         self.known_operator_rules: OperatorRules | None = None
         renew_in_children(self)
 
@@ -58,6 +61,15 @@ class SegmentMatchers:
                 if made is None:
                     made = self._batch = BatchMatcher(self.matcher)
         return made
+
+    @property
+    def json(self) -> JsonMatcher | None:
+        if not self._json_is_made:
+            with self._lock:
+                if not self._json_is_made:
+                    self._json = JsonMatcher.of(self.matcher)
+                    self._json_is_made = True
+        return self._json
 
     @property
     def bytes(self) -> int:
@@ -130,6 +142,11 @@ class Part:
     def batch(self) -> BatchMatcher:
         """What matches many events."""
         return self._matchers.batch
+
+    @property
+    def json(self) -> JsonMatcher | None:
+        """What matches JSON texts; None if the rules need the events themselves."""
+        return None if self.calls_operators else self._matchers.json
 
     @property
     def bytes(self) -> int:

@@ -14,6 +14,8 @@ Modules:
 - `batch_search`: the matches of a slice of events, as pairs of numbers;
 - `event_slices`: events, however they are given, cut into slices that a part can encode;
 - `table_events`: a row of a table as an event, read column by column;
+- `json_texts`: JSON texts, however they are given, in blocks;
+- `json_search`: the matches of JSON texts, slice by slice;
 - `arrow_matches`: the matches of many events, as Arrow data;
 - `batch_threads`: slices in several threads, with results as they come;
 - `near_misses`: the rules that came nearest to matching, and what they lacked;

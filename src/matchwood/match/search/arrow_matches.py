@@ -70,17 +70,7 @@ class BatchSearch(NamedTuple):
         ids = ids_of(self.parts, self.pending)
         numbered = list(self._batches(ids, events, key, threads))
         numbered.sort(key=lambda pair: pair[0])  # as threads are not equally fast
-        batches = [batch for _, batch in numbered]
-        if not batches:
-            return pa.Table.from_batches([], _schema(pa.int64(), ids))
-        batches = [batch for batch in batches if batch.num_rows] or batches[:1]
-        if all(batch.schema == batches[0].schema for batch in batches):
-            return pa.Table.from_batches(batches)
-        tables = [pa.Table.from_batches([batch]) for batch in batches]
-        try:
-            return pa.concat_tables(tables, promote_options="permissive")
-        except pa.ArrowException as error:
-            raise TypeError(f"the values of {key!r} are of several types: {error}") from error
+        return match_table([batch for _, batch in numbered], ids, key)
 
     def batches(self, events: Any, key: str | None, threads: int | None) -> Iterator[Any]:
         """All matches, as Arrow record batches that are made as they are asked for."""
@@ -125,10 +115,7 @@ class BatchSearch(NamedTuple):
         empty = True
         for numbers, rules in pairs:
             if len(numbers):
-                event = piece.keys.take(pa.array(numbers))
-                # kernels write no other numbers than those of rules, so none is checked
-                rule_id = pa.DictionaryArray.from_arrays(pa.array(rules), ids.values, safe=False)
-                yield pa.record_batch([event, rule_id], schema=schema)
+                yield pair_batch(piece.keys.take(pa.array(numbers)), rules, ids)
                 empty = False
         if empty:  # so that the type of the keys is known even if nothing matches
             yield pa.record_batch([pa.array([], field.type) for field in schema], schema=schema)
@@ -144,6 +131,27 @@ class BatchSearch(NamedTuple):
                 self.tags,
                 self.decider,
             )
+
+
+def pair_batch(events: Any, rules: NDArray[np.int32], ids: RuleIds) -> Any:
+    """Matches as a record batch, from the events of pairs and the indices of their rules."""
+    # kernels write no other numbers than those of rules, so none is checked
+    rule_id = pa.DictionaryArray.from_arrays(pa.array(rules), ids.values, safe=False)
+    return pa.record_batch([events, rule_id], schema=_schema(events.type, ids))
+
+
+def match_table(batches: list[Any], ids: RuleIds, key: str | None = None) -> Any:
+    """Record batches of matches as one table; `key` is what the events are named by."""
+    if not batches:
+        return pa.Table.from_batches([], _schema(pa.int64(), ids))
+    batches = [batch for batch in batches if batch.num_rows] or batches[:1]
+    if all(batch.schema == batches[0].schema for batch in batches):
+        return pa.Table.from_batches(batches)
+    tables = [pa.Table.from_batches([batch]) for batch in batches]
+    try:
+        return pa.concat_tables(tables, promote_options="permissive")
+    except pa.ArrowException as error:
+        raise TypeError(f"the values of {key!r} are of several types: {error}") from error
 
 
 def _schema(key: Any, ids: RuleIds) -> Any:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
+import numpy as np
+
 from matchwood.language.evaluation import evaluate
 from matchwood.language.events import Event
 from matchwood.match.parts.part import Part
@@ -47,6 +49,25 @@ def match_event(
         decider.waited += perf_counter() - started
     if open_ and isinstance(seen, Event):
         _ask_operators(seen, matches, open_, decider)
+    return matches
+
+
+def match_json(
+    parts: Sequence[Part],
+    pending: Sequence[PendingRule],
+    text: bytes,
+    wanted: frozenset[str] | None,
+) -> EventMatches | None:
+    """`match_event` for JSON text that is scanned as it is; None if it must be read first."""
+    if pending or not parts:
+        return None
+    matches = EventMatches()
+    for part in parts:
+        matcher = part.json
+        ordinals = None if matcher is None else matcher.match(text, part.keep(wanted))
+        if ordinals is None:
+            return None
+        matches.add(part, np.array(ordinals, np.int32))
     return matches
 
 

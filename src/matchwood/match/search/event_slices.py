@@ -91,7 +91,7 @@ def _table_slices(events: Any, key: str | None) -> Iterator[EventSlice]:
             if key is not None:
                 keys = table.slice(low, high - low).keys(key)
             if attributes is None:
-                yield _row_slice(rows[low:high], keys)
+                yield row_slice(rows[low:high], keys)
             else:
                 yield _column_slice(table, attributes, coded, low, high, keys, done)
         done += table.num_rows
@@ -153,11 +153,12 @@ def _row_slices(events: Iterator[Any], key: str | None) -> Iterator[EventSlice]:
             keys = pa.array(np.arange(done, done + len(rows)))
         else:
             keys = key_array([row[key] for row in rows], key)
-        yield _row_slice(rows, keys)
+        yield row_slice(rows, keys)
         done += len(rows)
 
 
-def _row_slice(rows: list[Any], keys: Any) -> EventSlice:
+def row_slice(rows: list[Any], keys: Any) -> EventSlice:
+    """Events that are mappings, as one slice."""
     read: list[Event | None] = [None] * len(rows)
     return EventSlice(_coder(rows, read), _reader(rows, read), keys, len(rows))
 

@@ -7,19 +7,21 @@ current one of a store, Spark's workers load one from files.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from matchwood.language.evaluation import Hierarchies
 from matchwood.language.events import Event
 from matchwood.language.tree.calls import check_operator
+from matchwood.match.json.json_matcher import JsonMatcher
+from matchwood.match.json.json_text import JsonText, encoded, event_of
 from matchwood.match.parts import part_file
 from matchwood.match.parts.part import Part
 from matchwood.match.parts.pending import PendingRule
 from matchwood.match.parts.rule_checks import check_calls, check_orders
 from matchwood.match.parts.rule_columns import RuleDetails
 from matchwood.match.search.event_matches import EventMatches
-from matchwood.match.search.event_search import match_event
+from matchwood.match.search.event_search import match_event, match_json
 from matchwood.match.search.near_misses import NearMiss, near_misses
 from matchwood.match.store.index_stats import Stats
 from matchwood.match.store.rule_input import tag_set
@@ -27,8 +29,12 @@ from matchwood.operators.deciding import Decider
 
 if TYPE_CHECKING:
     from matchwood.match.search.arrow_matches import BatchSearch, RuleIds
+    from matchwood.match.search.json_search import JsonSearch
 
 FilePath = str | os.PathLike[str]
+
+# Ids that are looked up one by one rather than all at once.
+_FEW = 24
 
 
 class Snapshot:
@@ -48,7 +54,7 @@ class Snapshot:
     ['adults']
     """
 
-    __slots__ = ("decider", "parts", "pending")
+    __slots__ = ("_json_way", "decider", "parts", "pending")
 
     def __init__(
         self, parts: tuple[Part, ...], pending: tuple[PendingRule, ...], decider: Decider
@@ -56,6 +62,7 @@ class Snapshot:
         self.parts = parts  # in a store: largest first
         self.pending = pending
         self.decider = decider
+        self._json_way: tuple[JsonMatcher | None, Any, Any] | None = None
 
     # Matching
 
@@ -64,6 +71,49 @@ class Snapshot:
     ) -> EventMatches:
         """The rules that are true of one event, of those with one of the wanted tags."""
         return match_event(self.parts, self.pending, event, wanted, self.decider)
+
+    def match_json(self, text: JsonText, wanted: frozenset[str] | None = None) -> EventMatches:
+        """The rules that are true of one event, given as JSON text; see `match`."""
+        data = encoded(text)
+        matches = None
+        if data is not None:
+            matches = match_json(self.parts, self.pending, data, wanted)
+        return self.match(event_of(text), wanted) if matches is None else matches
+
+    def json_ids(self, text: bytes) -> list[Any] | None:
+        """The ids of the rules that are true of JSON text, if there is a short way to them.
+
+        There is one where all rules are in one part, and the scanner reads the text.
+        """
+        way = self._json_way
+        if way is None:
+            way = self._json_way = self._find_json_way()
+        matcher, keep, ids = way
+        ordinals = None if matcher is None else matcher.match(text, keep)
+        if not ordinals:
+            return ordinals
+        if len(ordinals) > _FEW:
+            every: list[Any] = ids[ordinals].tolist()
+            return every
+        return list(map(ids.item, ordinals))
+
+    def _find_json_way(self) -> tuple[JsonMatcher | None, Any, Any]:
+        if len(self.parts) != 1 or self.pending:
+            return None, None, None
+        part = self.parts[0]
+        return part.json, part.keep(None), part.details.ids
+
+    def json_search(
+        self,
+        tags: Iterable[str] | None = None,
+        limit: int | None = None,
+        admit: Callable[[Mapping[str, object]], object] | None = None,
+        inspect: Callable[[Mapping[str, object]], object] | None = None,
+    ) -> JsonSearch:
+        """What matches many JSON texts; see `JsonSearch`."""
+        from matchwood.match.search.json_search import JsonSearch
+
+        return JsonSearch(self.search(tags, limit), admit, inspect)
 
     def search(self, tags: Iterable[str] | None = None, limit: int | None = None) -> BatchSearch:
         """What matches many events and gives Arrow data; see `BatchSearch`."""

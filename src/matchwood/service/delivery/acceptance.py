@@ -40,8 +40,11 @@ CheckEvent = Callable[[dict[str, Any]], None]
 class MatchesEvents(Protocol):
     """What acceptance needs of the index of subscriptions."""
 
-    def match(self, events: Sequence[dict[str, Any]], sizes: Sequence[int]) -> list[Numbers]:
-        """For each event the numbers of the subscriptions that it matches."""
+    def match(self, events: Sequence[dict[str, Any]], bodies: Sequence[str]) -> list[Numbers]:
+        """For each event the numbers of the subscriptions that it matches.
+
+        `bodies` are the same events as JSON.
+        """
         ...
 
 
@@ -109,7 +112,7 @@ class Acceptance:
             except EventError as error:
                 raise event_problem(error, None if batch.single else index) from None
         try:
-            matches = self._index.match(batch.events, list(map(len, batch.bodies)))
+            matches = self._index.match(batch.events, batch.bodies)
         except EventError as error:
             raise event_problem(error) from None
         now = time.time()

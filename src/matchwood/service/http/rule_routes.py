@@ -245,9 +245,9 @@ def _rule_of(rule: RuleDetails) -> RuleOut:
 
 def _match(service: Service, request: MatchIn, events: list[dict[str, Any]]) -> MatchOut:
     version = service.rules.version
-    sizes = []
+    bodies = []
     for index, event in enumerate(events):
-        sizes.append(len(checked_json(event, index, service.settings.limits)))
+        bodies.append(checked_json(event, index, service.settings.limits))
         try:
             service.schema.check_event(event)
         except EventError as error:
@@ -255,7 +255,7 @@ def _match(service: Service, request: MatchIn, events: list[dict[str, Any]]) -> 
     tags = None if request.tags is None else frozenset(request.tags)
     matcher = service.rules.matcher
     results = []
-    matched = service.rules.match(events, sizes, tags, request.limit)
+    matched = service.rules.match(events, bodies, tags, request.limit)
     for event, rules in zip(events, matched, strict=True):
         matches = []
         for rule, bindings in rules:

@@ -22,6 +22,7 @@ from matchwood.kernels.readiness import kernels_ready
 from matchwood.language.errors import RuleError
 from matchwood.language.events import EventMapping
 from matchwood.match.parts.rule_columns import RuleDetails
+from matchwood.match.search.json_texts import blocks_of
 from matchwood.match.store.part_store import FEW_RULES
 from matchwood.matcher import Matcher
 from matchwood.schema import Schema
@@ -53,34 +54,39 @@ class SubscriptionIndex:
 
     # Matching
 
-    def match(self, events: Sequence[EventMapping], sizes: Sequence[int]) -> list[Numbers]:
+    def match(self, events: Sequence[EventMapping], bodies: Sequence[str]) -> list[Numbers]:
         """For each event the numbers of the subscriptions that it matches, in ascending order.
 
-        `sizes` are the bytes of each event as JSON.
+        `bodies` are the same events as JSON. An EventError says that an event cannot be matched.
         """
         if len(events) <= _FEW:
-            return [self._alone(event, size) for event, size in zip(events, sizes, strict=True)]
-        large = {i: self._alone(events[i], size) for i, size in enumerate(sizes) if _is_large(size)}
+            return [self._alone(*pair) for pair in zip(events, bodies, strict=True)]
+        large = {
+            i: self._alone(events[i], body) for i, body in enumerate(bodies) if _is_large(len(body))
+        }
         rest = [i for i in range(len(events)) if i not in large]
-        matched = iter(self._together([events[i] for i in rest], [sizes[i] for i in rest]))
+        matched = iter(self._together([events[i] for i in rest], [bodies[i] for i in rest]))
         return [large[i] if i in large else next(matched) for i in range(len(events))]
 
-    def _alone(self, event: EventMapping, size: int) -> Numbers:
-        matches = self.timed.match(self.matcher.store, event, size)
-        return np.sort(np.array(matches.ids(), np.uint32))
+    def _alone(self, event: EventMapping, body: str) -> Numbers:
+        return np.sort(np.array(self.timed.ids(self.matcher, event, body), np.uint32))
 
-    def _together(self, events: Sequence[EventMapping], sizes: Sequence[int]) -> list[Numbers]:
+    def _together(self, events: Sequence[EventMapping], bodies: Sequence[str]) -> list[Numbers]:
         if not events:
             return []
         begun = time.thread_time()
         store = self.matcher.store
+        sizes = list(map(len, bodies))
         snapshot = self.timed.snapshot(store, sum(sizes))
         if snapshot.pending:
             snapshot = store.settled(len(events))
         numbers = snapshot.ids().values.to_numpy(zero_copy_only=False)
         result: list[Numbers] = []
-        for count, pairs in snapshot.pairs(events):
-            result += _by_event(list(pairs), numbers, count)
+        for piece in snapshot.json_search().slices(blocks_of(bodies)):
+            pairs = [(numbered - piece.first, rules) for numbered, rules in piece.pairs]
+            for error in piece.bad.values():
+                raise error
+            result += _by_event(pairs, numbers, piece.end - piece.first)
         store.hurry()
         seconds = (time.thread_time() - begun) / len(events)
         self.timed.look_into(snapshot, events[int(np.argmax(sizes))], seconds)

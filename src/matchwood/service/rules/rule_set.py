@@ -184,13 +184,13 @@ class RuleSet:
     def match(
         self,
         events: Sequence[Mapping[str, Any]],
-        sizes: Sequence[int],
+        bodies: Sequence[str],
         tags: frozenset[str] | None,
         limit: int | None,
     ) -> list[list[tuple[RuleDetails, Bindings | None]]]:
         """For each event the rules that are true of it, with the bindings of their variables.
 
-        `sizes` are the bytes of each event as JSON.
+        `bodies` are the same events as JSON.
         """
         matcher = self.matcher
         matches: list[dict[str, Bindings | None]] = []
@@ -199,14 +199,12 @@ class RuleSet:
                 for event in events:
                     bound = matcher.match(event, tags=tags, limit=limit, bindings=True)
                     matches.append({**bound})
-            elif len(events) <= _FEW or max(sizes) >= LARGE_BYTES:
-                for event, size in zip(events, sizes, strict=True):
-                    found = self.timed.match(matcher.store, event, size, tags)
-                    ids = found.ids() if limit is None else found.best(limit)
-                    matches.append(dict.fromkeys(ids))
+            elif len(events) <= _FEW or max(map(len, bodies)) >= LARGE_BYTES:
+                for event, body in zip(events, bodies, strict=True):
+                    matches.append(dict.fromkeys(self.timed.ids(matcher, event, body, tags, limit)))
             else:
                 matches = [{} for _ in events]
-                table = matcher.match_batch(events, tags=tags, limit=limit)
+                table = matcher.match_json_batch(bodies, tags=tags, limit=limit)
                 pairs = zip(table["event"].to_pylist(), table["rule_id"].to_pylist(), strict=True)
                 for event, rule_id in pairs:
                     matches[event][rule_id] = None

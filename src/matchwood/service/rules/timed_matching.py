@@ -113,6 +113,30 @@ class TimedMatching:
             return store.settled(None)
         return store.snapshot
 
+    def ids(
+        self,
+        matcher: Matcher,
+        event: Mapping[str, Any],
+        body: str,
+        tags: frozenset[str] | None = None,
+        limit: int | None = None,
+    ) -> list[Any]:
+        """The ids of the rules that are true of an event, whose JSON text is `body`.
+
+        The text is matched as it is, unless the event has to be one that can be interrupted.
+        """
+        size = len(body)
+        snapshot = self.snapshot(matcher.store, size)
+        if snapshot.pending or _may_take_long(snapshot, size):
+            matches = self.match(matcher.store, event, size, tags)
+            return matches.ids() if limit is None else matches.best(limit)
+        is_measured = size >= MEASURED_BYTES
+        begun = thread_time() if is_measured else 0.0
+        ids = matcher.match_json(body.encode(), tags=tags, limit=limit)
+        if is_measured:
+            self.look_into(snapshot, event, thread_time() - begun)
+        return ids
+
     def match(
         self,
         store: RuleStore,
@@ -153,9 +177,7 @@ class TimedMatching:
     ) -> Mapping[str, Any] | Event:
         """The event, such that it can be interrupted if matching it may take long."""
         seconds = self._limits.match_seconds
-        on_demand = sum(len(part.segment.lazy) for part in snapshot.parts)
-        may_take_long = size >= LARGE_BYTES or on_demand >= MANY_ON_DEMAND
-        if not may_take_long or not seconds or snapshot.calls_operators:
+        if not _may_take_long(snapshot, size) or not seconds or snapshot.calls_operators:
             return event
         return TimedEvent(event, seconds)
 
@@ -203,6 +225,12 @@ class TimedMatching:
         except MatchTimeout:
             pass
         return thread_time() - begun
+
+
+def _may_take_long(snapshot: Snapshot, size: int) -> bool:
+    """Whether an event of so many bytes should be one that can be interrupted."""
+    on_demand = sum(len(part.segment.lazy) for part in snapshot.parts)
+    return size >= LARGE_BYTES or on_demand >= MANY_ON_DEMAND
 
 
 def costliest(snapshot: Snapshot, event: Mapping[str, Any]) -> list[RuleDetails]:

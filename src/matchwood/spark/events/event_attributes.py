@@ -13,6 +13,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     ArrayType,
+    BinaryType,
     BooleanType,
     DataType,
     DateType,
@@ -118,14 +119,14 @@ def _in_one_column(
     event = column(attributes)
     if isinstance(kind, MapType) and isinstance(kind.keyType, StringType):
         form = MAP
-    elif isinstance(kind, StringType):
+    elif isinstance(kind, StringType | BinaryType):
         form = JSON
     elif kind.typeName() == "variant":
         form, event = JSON, F.to_json(event)
     else:
         raise ValueError(
             f"attributes: {attributes!r} is {kind.simpleString()}; expected a map from strings, "
-            "a JSON string or a variant"
+            "a JSON string, bytes of JSON, or a variant"
         )
     frame = events.select(event.alias(EVENT), *(column(name) for name in keep))
     return frame, Reading(form, (), wanted, tuple(keep))

@@ -20,6 +20,7 @@ from matchwood.language.errors import EventError
 from matchwood.language.events import Event
 from matchwood.language.values import is_text
 from matchwood.match.batch.column_codes import attributes_of_table
+from matchwood.match.json.json_text import event_of
 from matchwood.schema import Schema
 from matchwood.spark.events.event_attributes import COLUMNS, MAP, Reading
 
@@ -52,7 +53,7 @@ def read_events(table: Any, reading: Reading) -> ReadEvents:
 def _read(table: Any, reading: Reading) -> ReadEvents:
     if reading.form == COLUMNS:
         return _columns(table.select(list(reading.attributes)))
-    events = _one_array(table.column(0))
+    events = one_array(table.column(0))
     if reading.form == MAP:
         return _maps(events, reading.wanted)
     return _texts(values_of(events), reading.wanted)
@@ -185,17 +186,22 @@ def _map_table(maps: Any, wanted: Sequence[str] | None) -> Any:
 # JSON texts
 
 
-def _texts(texts: Sequence[str | None], wanted: Sequence[str] | None) -> ReadEvents:
+def _texts(texts: Sequence[str | bytes | None], wanted: Sequence[str] | None) -> ReadEvents:
     rows = [_parsed(text) for text in texts]
     plain = [_is_plain(row, text) for row, text in zip(rows, texts, strict=True)]
     read = ReadEvents(rows, None, []) if all(plain) else checked(rows, plain)
     return read._replace(events=_table(read.events, wanted))
 
 
-def _parsed(text: str | None) -> Any:
+def _parsed(text: str | bytes | None) -> Any:
     """The object of a JSON text, or an EventError that says why there is none."""
     if text is None:
         return EventError(NULL_EVENT)
+    if isinstance(text, bytes):
+        try:
+            return event_of(text)
+        except EventError as error:
+            return error
     if not is_text(text):
         return EventError("the text is not valid UTF-8")
     try:
@@ -209,9 +215,14 @@ def _parsed(text: str | None) -> Any:
     return value
 
 
-def _is_plain(row: Any, text: str | None) -> bool:
+def _is_plain(row: Any, text: str | bytes | None) -> bool:
     """Whether a row needs no check: it has only scalars and lists of them, without escapes."""
-    if type(row) is not dict or text is None or len(text) > _LONGEST_PLAIN or "\\u" in text:
+    if (
+        type(row) is not dict
+        or not isinstance(text, str)
+        or len(text) > _LONGEST_PLAIN
+        or "\\u" in text
+    ):
         return False
     for value in row.values():
         kind = type(value)
@@ -263,10 +274,11 @@ def kept_columns(table: Any, reading: Reading) -> list[Any]:
         chosen = [table.column(name) for name in reading.keep]
     else:
         chosen = [table.column(1 + number) for number in range(len(reading.keep))]
-    return [_one_array(column) for column in chosen]
+    return [one_array(column) for column in chosen]
 
 
-def _one_array(column: Any) -> Any:
+def one_array(column: Any) -> Any:
+    """A column as one array."""
     array = column.combine_chunks()
     if isinstance(array, pa.ChunkedArray):
         array = pa.concat_arrays(array.chunks) if array.chunks else pa.array([], array.type)

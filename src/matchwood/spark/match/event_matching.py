@@ -39,8 +39,9 @@ def match_events(
     """Which rules are true of which events: the columns in `keep`, `rule_id`, `rules_version`.
 
     There is one row per match or, with output="events", one row per event, which has `rule_ids`.
-    `attributes` names a column that holds the event (a map, a JSON string or a variant); without
-    it, the columns are the attributes. `tags` and `limit` are those of `Matcher.match`.
+    `attributes` names a column that holds the event (a map, JSON as a string or as bytes, or a
+    variant); without it, the columns are the attributes. `tags` and `limit` are those of
+    `Matcher.match`.
 
     An event that cannot be read has no matches; `rejected_events` says which ones and why. To get
     them in the same pass, name one more column with `rejects`: each such event has a row without a

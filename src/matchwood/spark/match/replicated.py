@@ -7,10 +7,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from matchwood.spark.events.event_attributes import JSON
 from matchwood.spark.events.event_batches import gathered, kept_columns, read_events
 from matchwood.spark.match.match_writer import MatchWriter
 from matchwood.spark.match.open_rules import joined, opened, slices_of_matches
 from matchwood.spark.match.plan import Plan
+from matchwood.spark.match.text_matching import match_texts
 
 
 def match_replicated(plan: Plan, batches: Iterator[Any]) -> Iterator[Any]:
@@ -19,6 +21,9 @@ def match_replicated(plan: Plan, batches: Iterator[Any]) -> Iterator[Any]:
     rules = None
     for table in gathered(batches):
         rules = rules or opened(plan)
+        if plan.reading.form == JSON and plan.reading.schema is None:
+            yield from match_texts(plan, rules, writer, table)
+            continue
         read = read_events(table, plan.reading)
         kept = kept_columns(table, plan.reading)
         yield from writer.rejected(kept, read.rejected)

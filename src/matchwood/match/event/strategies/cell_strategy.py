@@ -14,8 +14,10 @@ from matchwood.index.build.segment import Segment
 from matchwood.kernels.array_types import Int32Array, Int64Array
 from matchwood.kernels.array_view import ArrayView
 from matchwood.match.event.cell_index import FEWEST, LIKELY, CellIndex, cell_index
+from matchwood.match.event.cell_kernels import LeafCells
 from matchwood.match.event.event_kernels import SMALL, match_codes, match_entries
 from matchwood.match.event.lazy_atoms import LazyTruth
+from matchwood.match.event.literal_kernels import EventIndex
 from matchwood.match.event.strategy import (
     EventStrategy,
     IndexedSegment,
@@ -76,6 +78,10 @@ class PreparedCells(PreparedStrategy):
     @property
     def bytes(self) -> int:
         return self._cells.bytes
+
+    @property
+    def push_arrays(self) -> tuple[EventIndex, LeafCells]:
+        return self._cells.index, self._cells.cells
 
     def attach(self, scratch: ThreadScratch) -> None:
         if scratch.owner is not self:

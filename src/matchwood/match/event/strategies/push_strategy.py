@@ -12,8 +12,11 @@ from numpy.typing import NDArray
 
 from matchwood.index.build.segment import Segment
 from matchwood.kernels.array_types import Int32Array, Int64Array
+from matchwood.match.event.cell_index import NO_CELLS
+from matchwood.match.event.cell_kernels import LeafCells
 from matchwood.match.event.event_kernels import SMALL, match_codes, match_entries
 from matchwood.match.event.lazy_atoms import LazyTruth
+from matchwood.match.event.literal_kernels import EventIndex
 from matchwood.match.event.strategy import (
     EventStrategy,
     IndexedSegment,
@@ -56,6 +59,11 @@ class PreparedPush(PreparedStrategy):
         self.name = name
         self._lazy = target.lazy
         self._packed = small and target.lazy is None
+        self._arrays = target.arrays
+
+    @property
+    def push_arrays(self) -> tuple[EventIndex, LeafCells]:
+        return self._arrays, NO_CELLS
 
     def match(
         self,

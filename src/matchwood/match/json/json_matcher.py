@@ -1,0 +1,342 @@
+"""JSON texts against one segment: scan them, and match what they say, without Python objects.
+
+A text is matched by pushing, or by cells, in the same call that scans it. Where that is not what a
+segment does with its events (it is large, walks, or measures), the codes go the way of all others.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.kernels.array_types import Int32Array, Int64Array, UInt8Array
+from matchwood.kernels.masks import EVENTS
+from matchwood.kernels.text_bytes import address_of_bytes
+from matchwood.language.tree import Call
+from matchwood.language.values import Family, Value
+from matchwood.match.batch.batch_codes import BatchCodes
+from matchwood.match.batch.batch_matcher import BatchMatcher
+from matchwood.match.batch.batch_strategy import BUFFERED_PAIRS, BatchStrategy, LearntCost, Pairs
+from matchwood.match.batch.strategies.sweep_strategy import SweepStrategy
+from matchwood.match.event.event_kernels import SMALL
+from matchwood.match.event.event_matcher import SegmentMatcher
+from matchwood.match.event.strategy_choice import NEVER_MEASURED
+from matchwood.match.json.json_arrays import MISSES, JsonIndex
+from matchwood.match.json.json_event_kernels import (
+    CODES,
+    HAS_MISSES,
+    ROW_ELEMENTS,
+    ROW_HITS,
+    ROW_LISTS,
+    ROWS,
+    CodeRows,
+    add_strings,
+    match_rows,
+    match_text,
+    scan_texts,
+)
+from matchwood.match.json.json_index import json_index
+from matchwood.match.json.json_scratch import JsonThreadScratch, code_rows
+
+# How often strings that the cache lacks are looked up for the same texts: it may be cleared
+# in between.
+_ATTEMPTS = 3
+
+# Seconds that it takes to lay codes out for a sweep, before anything is measured.
+_CODES_SECONDS = 1e-3
+
+# Seconds that a row takes, before anything is measured.
+_ROW_SECONDS = 3e-7
+
+
+class Texts(NamedTuple):
+    """Some JSON texts in one run of bytes, and which of them are left to Python's parser."""
+
+    address: int  # see `kernels.text_bytes`
+    starts: Int64Array
+    ends: Int64Array
+    left_out: UInt8Array
+    owner: object  # what keeps the bytes alive
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+
+def texts_of(text: bytes) -> Texts:
+    """One text."""
+    bounds = np.zeros(1, np.int64), np.array([len(text)], np.int64)
+    return Texts(address_of_bytes(text), *bounds, np.zeros(1, np.uint8), text)
+
+
+class JsonMatcher:
+    """A segment that is ready to be matched against JSON texts; threads share it."""
+
+    def __init__(self, matcher: SegmentMatcher, index: JsonIndex, names: list[str]) -> None:
+        self._matcher = matcher
+        self._index = index
+        self._names = names
+        self._small = matcher.segment.nodes <= SMALL
+        self._free: list[JsonThreadScratch] = []  # append and pop are atomic: threads share it
+        self._rows: list[CodeRows] = []
+        self.row_cost = LearntCost("rows of JSON", _ROW_SECONDS)
+        self.codes_cost = LearntCost("codes of JSON", _CODES_SECONDS)
+
+    @classmethod
+    def of(cls, matcher: SegmentMatcher) -> JsonMatcher | None:
+        """None for a segment with atoms that need the event itself."""
+        if matcher.segment.lazy:
+            return None
+        seeking = {
+            node.attributes[0]
+            for node in matcher.segment.opaque
+            if isinstance(node, Call)
+            and node.name == "contains"
+            and not isinstance(node.arguments[1], str)
+        }
+        made = json_index(matcher.coders, matcher.patterned, seeking)
+        return None if made is None else cls(matcher, *made)
+
+    # One text
+
+    def match(self, text: bytes, keep: NDArray[np.uint8]) -> list[int] | None:
+        """The ordinals of the rules that are true; None if Python's parser is to read the text."""
+        choice = self._matcher.choice
+        strategy = choice.taken
+        if not self._small or choice.every != NEVER_MEASURED or choice.taken is not choice.pushing:
+            if not self._small or choice.left <= 1 or strategy.push_arrays is None:
+                return self._match_codes(text, keep)  # measures, and counts, as for all events
+            choice.left -= 1
+        free = self._free
+        scratch = free.pop() if free else JsonThreadScratch(self._matcher, self._index)
+        if scratch.strategy is not strategy:
+            scratch.use_strategy(strategy)
+        if scratch.keep is not keep:
+            scratch.report(keep)
+        count = match_text(scratch.places, address_of_bytes(text), len(text))
+        if count == HAS_MISSES:
+            self._add_missing(scratch)
+            count = match_text(scratch.places, address_of_bytes(text), len(text))
+        if count > 0:
+            rules: list[int] | None = scratch.rules[:count].tolist()
+        else:
+            rules = [] if count == 0 else None
+        free.append(scratch)
+        return rules
+
+    def _match_codes(self, text: bytes, keep: NDArray[np.uint8]) -> list[int] | None:
+        """`match`, with the strategy that the segment chooses for all its events."""
+        texts = texts_of(text)
+        rows, _ = self.scan(texts, 0, 1)
+        if texts.left_out[0]:
+            self._rows.append(rows)
+            return None
+        codes, lists, elements, hits = (
+            int(rows.sizes[n]) for n in (CODES, ROW_LISTS, ROW_ELEMENTS, ROW_HITS)
+        )
+        ordinals = self._matcher.match_codes(
+            rows.slots[:codes],
+            rows.codes[:codes],
+            rows.list_start[: lists + 1],
+            rows.list_codes[:elements],
+            rows.hits[:hits],
+            None,
+            keep,
+        )
+        self._rows.append(rows)
+        numbers: list[int] = ordinals.tolist()
+        return numbers
+
+    # Many texts
+
+    def scan(self, texts: Texts, first: int, end: int) -> tuple[CodeRows, int]:
+        """The texts first..end as rows of codes, and the number of the first that has none yet.
+
+        Give the rows back with `finished`.
+        """
+        scratch = self._scratch()
+        rows = self._rows.pop() if self._rows else self._new_rows(end - first)
+        if len(rows.event) < end - first:
+            rows = self._new_rows(end - first)
+        rows.sizes[:] = 0
+        order = np.arange(first, end, dtype=np.int32)
+        missed = np.zeros(end - first + 2, np.int32)
+        stop = self._scan(scratch, texts, order, missed, rows)
+        for _ in range(_ATTEMPTS):
+            if not missed[0]:
+                break
+            self._add_missing(scratch)
+            again = missed[1 : missed[0] + 1].copy()
+            stopped = self._scan(scratch, texts, again, missed, rows)
+            texts.left_out[again[stopped:]] = 1
+        texts.left_out[missed[1 : missed[0] + 1]] = 1
+        self._free.append(scratch)
+        return rows, first + stop
+
+    def _scan(
+        self,
+        scratch: JsonThreadScratch,
+        texts: Texts,
+        order: Int32Array,
+        missed: Int32Array,
+        rows: CodeRows,
+    ) -> int:
+        return int(
+            scan_texts(
+                scratch.places,
+                texts.address,
+                texts.starts,
+                texts.ends,
+                order,
+                0,
+                missed,
+                texts.left_out,
+                rows,
+            )
+        )
+
+    def finished(self, rows: CodeRows) -> None:
+        """The rows are not needed any more."""
+        self._rows.append(rows)
+
+    def pairs(
+        self,
+        rows: CodeRows,
+        texts: Texts,
+        first: int,
+        end: int,
+        keep: NDArray[np.uint8],
+        batch: BatchMatcher,
+    ) -> Iterator[Pairs]:
+        """(texts, ordinals) of all matches of rows, whose texts lie in first..end, in pieces."""
+        sweep = batch.strategies[SweepStrategy.name]
+        sweeping = sweep.expected_seconds(EVENTS) + self.codes_cost.seconds
+        if sweep.is_possible() and sweeping < min(end - first, EVENTS) * self.row_cost.seconds:
+            self.row_cost.pass_over()
+            for low in range(first, end, EVENTS):
+                yield from self._sweep(rows, texts, low, min(low + EVENTS, end), keep, sweep)
+            return
+        sweep.cost.pass_over()
+        yield from self._match_rows(rows, texts, end, keep)
+
+    def _sweep(
+        self,
+        rows: CodeRows,
+        texts: Texts,
+        first: int,
+        end: int,
+        keep: NDArray[np.uint8],
+        sweep: BatchStrategy,
+    ) -> Iterator[Pairs]:
+        started = time.thread_time()
+        codes, numbers = batch_codes(rows, texts, first, end)
+        self.codes_cost.learn(time.thread_time() - started)
+        if codes.events:
+            for events, ordinals in sweep.pairs(codes, keep, 0, codes.events):
+                yield numbers[events], ordinals
+
+    def _match_rows(
+        self, rows: CodeRows, texts: Texts, end: int, keep: NDArray[np.uint8]
+    ) -> Iterator[Pairs]:
+        scratch = self._scratch()
+        if scratch.keep is not keep:
+            scratch.report(keep)
+        count = int(rows.sizes[ROWS])
+        room = max(len(scratch.rules), min(BUFFERED_PAIRS, count * len(scratch.rules)), 1)
+        row = 0
+        started = time.thread_time()
+        taken = 0.0
+        while row < count:
+            events, rules = np.empty(room, np.int32), np.empty(room, np.int32)
+            pairs, row = match_rows(
+                scratch.places, rows, row, end, texts.left_out, scratch.rules, events, rules
+            )
+            taken += time.thread_time() - started
+            yield events[:pairs], rules[:pairs]
+            started = time.thread_time()
+        self._free.append(scratch)
+        if count:
+            self.row_cost.learn(taken / count)
+
+    def _scratch(self) -> JsonThreadScratch:
+        scratch = self._free.pop() if self._free else JsonThreadScratch(self._matcher, self._index)
+        choice = self._matcher.choice
+        strategy = choice.pushing if choice.taken.push_arrays is None else choice.taken
+        if scratch.strategy is not strategy:
+            scratch.use_strategy(strategy)
+        return scratch
+
+    def _new_rows(self, texts: int) -> CodeRows:
+        return code_rows(self._index, len(self._matcher.segment.opaque), texts)
+
+    # Patterns
+
+    def _add_missing(self, scratch: JsonThreadScratch) -> None:
+        """Find the patterns that are true of strings that the cache lacks, and add both."""
+        scan = scratch.scan
+        count = int(scan.counts[MISSES])
+        bounds = scan.missed_at[: count + 1].tolist()
+        data = scan.missed_bytes[: bounds[-1]].tobytes()
+        by_key: dict[int, list[int]] = {}
+        for number, key in enumerate(scan.missed_key[:count].tolist()):
+            by_key.setdefault(key, []).append(number)
+        found: list[Int32Array] = [np.empty(0, np.int32)] * count
+        for key, numbers in by_key.items():
+            texts = [data[bounds[n] : bounds[n + 1]].decode() for n in numbers]
+            distinct = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+            at, hits = self._hits(key, list(distinct))
+            for text, number in zip(texts, numbers, strict=True):
+                place = distinct[text]
+                found[number] = hits[at[place] : at[place + 1]]
+        lengths = np.fromiter(map(len, found), np.int64, count)
+        add_strings(
+            scratch.places,
+            np.r_[0, np.cumsum(lengths)].astype(np.int64),
+            np.concatenate([np.empty(0, np.int32), *found]),
+        )
+
+    def _hits(self, key: int, texts: list[str]) -> tuple[Int64Array, Int32Array]:
+        """The hits of strings of an attribute, or, in lists, of elements."""
+        in_list = key >= len(self._names)
+        patterns = self._matcher.patterns[self._names[key - len(self._names) * in_list]]
+        if in_list:
+            return patterns.hits_of_elements([Value(Family.STRING, text) for text in texts])
+        return patterns.hits_of_many(texts)
+
+
+def batch_codes(
+    rows: CodeRows, texts: Texts, first: int, end: int
+) -> tuple[BatchCodes, Int32Array]:
+    """The rows of the texts first..end in the form that other strategies take.
+
+    Also the number of the text of each; texts that are left out are not among them.
+    """
+    count, codes, lists, elements, hits = (int(size) for size in rows.sizes)
+    numbers = rows.event[:count]
+    kept = (numbers >= first) & (numbers < end) & (texts.left_out[numbers] == 0)
+    events = int(kept.sum())
+    place = np.cumsum(kept) - 1
+    sizes = np.diff(rows.start[: count + 1])
+    in_kept = np.repeat(kept, sizes)
+    slots, row_of_slot = np.unique(rows.slots[:codes][in_kept], return_inverse=True)
+    matrix = np.zeros((len(slots), events), np.int32)
+    matrix[row_of_slot, np.repeat(place, sizes)[in_kept]] = rows.codes[:codes][in_kept]
+    batch = BatchCodes(
+        slots,
+        matrix,
+        rows.list_start[: lists + 1].copy(),
+        rows.list_codes[:elements].copy(),
+        [
+            (
+                np.flatnonzero(kept).astype(np.int32),
+                rows.hit_start[: count + 1].astype(np.int64),
+                rows.hits[:hits].copy(),
+            )
+        ],
+        events,
+        None,
+    )
+    return batch, numbers[kept]
