@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from pathlib import Path
 
 from matchwood.kernels.kernel_folder import environment, list_name
@@ -124,7 +125,10 @@ def whole_warm_up(folder: Path) -> tuple[Figures, dict[str, float]]:
         "compiled_again": said["compiled"],
         "megabytes": sum(path.stat().st_size for path in folder.rglob("*.kernel")) / 1e6,
     }
-    return figures, {name.rsplit("-", 2)[0]: spent for name, spent in entries.items()}
+    kernels: dict[str, float] = defaultdict(float)
+    for name, spent in entries.items():
+        kernels[name.rsplit("-", 2)[0]] += spent
+    return figures, kernels
 
 
 def run(command: list[str], folder: Path) -> tuple[str, Figures]:

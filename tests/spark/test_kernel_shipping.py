@@ -1,0 +1,65 @@
+"""Kernels travel from the driver to the executors, and are counted."""
+
+from pathlib import Path
+
+import pytest
+
+from kernels.without_kernels import CompilingElsewhere, without_kernels  # noqa: F401
+from matchwood.kernels.kernel_folder import (
+    entry_name,
+    environment_folder,
+    is_complete,
+    write_entry,
+    write_list,
+)
+from matchwood.spark import kernel_shipping
+from matchwood.spark.kernel_shipping import count_kernels, make_ready, ship_kernels, use_shipped
+from matchwood.spark.session import is_connect
+
+
+@pytest.mark.spark
+def test_an_executor_compiles_nothing_that_it_was_sent(
+    spark,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if is_connect(spark):
+        pytest.skip("files of Connect are not seen by the client, where this test looks")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "driver"))
+    assert ship_kernels(spark) is None  # nothing is compiled
+    names = {entry_name("pack.add", "(int64,)", source): 0.5 for source in ("one", "two")}
+    for name in names:
+        write_entry(environment_folder(), name, b"code")
+    write_list(environment_folder(), names)
+    sent = ship_kernels(spark)
+    assert sent is not None
+    assert ship_kernels(spark) == sent  # once per session
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "executor"))
+    monkeypatch.setattr(kernel_shipping, "_used", set())
+    assert use_shipped(sent) == 2
+    assert is_complete(environment_folder())
+    assert use_shipped(sent) == 0
+    assert make_ready(sent) == (0, 2)
+
+
+@pytest.mark.spark
+def test_each_machine_is_counted_once(spark) -> None:
+    counts = count_kernels(spark, None)
+    assert counts.machines == 1
+    assert counts.compiled == 0  # in the tests, whoever calls a kernel compiles it
+
+
+def test_whoever_waits_counts_what_was_compiled_meanwhile(
+    without_kernels: CompilingElsewhere,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    name = entry_name("pack.add", "(int64,)", "one")
+
+    def wait() -> bool:
+        write_entry(without_kernels.folder, name, b"code")
+        write_list(without_kernels.folder, {name: 0.5})
+        return True
+
+    monkeypatch.setattr(kernel_shipping, "wait_for_kernels", wait)
+    assert make_ready(None) == (1, 0)
+    assert make_ready(None) == (0, 1)
