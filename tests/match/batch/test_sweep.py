@@ -181,17 +181,17 @@ from numba.core.registry import cpu_target
 from matchwood.match.batch.strategies.sweep_strategy import SweepStrategy
 from matchwood.match.event.event_matcher import ALL
 with open(sys.argv[1], "rb") as file:
-    programs, tree, codes_of, opaque, codes, right = pickle.load(file)
+    programs, tree, codes_of, lazy, codes, right = pickle.load(file)
 strategy = SweepStrategy.__new__(SweepStrategy)  # without a segment, whose kernels take a minute
 strategy.name = "sweep"
 strategy._programs, strategy._tree, strategy._codes_of = programs, tree, codes_of
 strategy._free = []
-strategy.opaque = opaque
+strategy._lazy = lazy
 from matchwood.match.batch.batch_strategy import LearntCost
 strategy.cost = LearntCost("sweep", 0.0)
 found = {
     pair
-    for events, ordinals in strategy.pairs(codes, ALL, None, 0, codes.events)
+    for events, ordinals in strategy.pairs(codes, ALL, 0, codes.events)
     for pair in zip(events.tolist(), ordinals.tolist())
 }
 features = cpu_target.target_context.codegen()._tm_features.split(",")
@@ -215,11 +215,11 @@ def test_a_processor_without_the_instructions_that_a_sweep_uses(name, features, 
     force(matcher, SWEEP)
     right = {
         pair
-        for events, ordinals in part.batch.pairs(codes, ALL, None)
+        for events, ordinals in part.batch.pairs(codes, ALL)
         for pair in zip(events.tolist(), ordinals.tolist(), strict=True)
     }
     file = tmp_path / "sweep"
-    known = (strategy._programs, strategy._tree, strategy._codes_of, strategy.opaque, codes, right)
+    known = (strategy._programs, strategy._tree, strategy._codes_of, strategy._lazy, codes, right)
     file.write_bytes(pickle.dumps(known))
     done = subprocess.run(
         [sys.executable, "-c", SWEEP_ALONE, str(file)],

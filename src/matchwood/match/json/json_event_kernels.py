@@ -89,7 +89,7 @@ def _match_rows(places, slots, codes, list_start, list_codes, hits, keep, epoch)
     return match_encoded(places, slots, codes, list_start, list_codes, hits, keep, epoch)
 
 
-def _match_text(places, text, size):
+def scan_and_match(places, text, size):
     """Scan and match one text: how many rules are written, or IS_UNUSUAL or HAS_MISSES."""
     sc = scratch_at(places)
     sc.counts[MISSES] = 0
@@ -107,7 +107,7 @@ def _match_text(places, text, size):
     )  # fmt: skip
 
 
-match_text = lean(_match_text, nogil=False)
+match_text = lean(scan_and_match, nogil=False)
 
 
 @inlined
