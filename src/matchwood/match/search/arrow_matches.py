@@ -9,12 +9,16 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from matchwood.match.batch.batch_strategy import Pairs
+from matchwood.index.build.segment import read_only
+from matchwood.kernels.array_types import Int32Array, Int64Array
+from matchwood.match.batch.batch_strategy import BUFFERED_PAIRS, Pairs
+from matchwood.match.batch.pair_buffers import lease
 from matchwood.match.parts.part import Part
 from matchwood.match.parts.pending import PendingRule
 from matchwood.match.search.batch_search import match_slice
 from matchwood.match.search.batch_threads import available_cores, in_threads
 from matchwood.match.search.event_slices import EventSlice, slices_of
+from matchwood.match.search.key_kernels import gather_keys
 from matchwood.operators.deciding import Decider
 
 
@@ -125,7 +129,7 @@ class BatchSearch(NamedTuple):
         empty = True
         for numbers, rules in pairs:
             if len(numbers):
-                event = piece.keys.take(pa.array(numbers))
+                event = _keys_of(numbers, piece.keys)
                 # kernels write no other numbers than those of rules, so none is checked
                 rule_id = pa.DictionaryArray.from_arrays(pa.array(rules), ids.values, safe=False)
                 yield pa.record_batch([event, rule_id], schema=schema)
@@ -144,6 +148,21 @@ class BatchSearch(NamedTuple):
                 self.tags,
                 self.decider,
             )
+
+
+def _keys_of(numbers: Int32Array, keys: Any) -> Any:
+    """The keys of events, given their numbers.
+
+    Many integers go to a buffer that is used again, because fresh memory, which Arrow would take,
+    costs more than writing to it.
+    """
+    if keys.type != pa.int64() or keys.null_count or len(numbers) > BUFFERED_PAIRS:
+        return keys.take(pa.array(numbers))
+    found: Int64Array = np.empty(len(numbers), np.int64)
+    if len(numbers) > BUFFERED_PAIRS // 8:
+        found = lease().reshape(-1).view(np.int64)[: len(numbers)]
+    gather_keys(read_only(keys.to_numpy()), numbers, found)
+    return pa.array(found)
 
 
 def _schema(key: Any, ids: RuleIds) -> Any:
