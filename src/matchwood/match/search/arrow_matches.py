@@ -158,9 +158,11 @@ def _keys_of(numbers: Int32Array, keys: Any) -> Any:
     """
     if keys.type != pa.int64() or keys.null_count or len(numbers) > BUFFERED_PAIRS:
         return keys.take(pa.array(numbers))
-    found: Int64Array = np.empty(len(numbers), np.int64)
+    found: Int64Array
     if len(numbers) > BUFFERED_PAIRS // 8:
         found = lease().reshape(-1).view(np.int64)[: len(numbers)]
+    else:
+        found = np.empty(len(numbers), np.int64)
     gather_keys(read_only(keys.to_numpy()), numbers, found)
     return pa.array(found)
 
