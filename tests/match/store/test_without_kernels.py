@@ -47,7 +47,7 @@ def test_answers_are_those_of_evaluate(
 ) -> None:
     rules = dict(enumerate(workload.texts()))
     trees = {rule_id: parse(text) for rule_id, text in rules.items()}
-    events = list(workload.events(15))
+    events = list(workload.events(15, "zipf"))
     matcher = Matcher(rules)
     right = [[i for i, tree in trees.items() if evaluate(tree, event) is True] for event in events]
     assert sum(map(len, right)) > 5
@@ -141,7 +141,7 @@ def test_kernels_take_over(
     workload: AbeGen,
 ) -> None:
     matcher = Matcher(enumerate(workload.texts()))
-    events = list(workload.events(15))
+    events = list(workload.events(15, "zipf"))
     before = [sorted(matcher.match(event)) for event in events]
     assert is_evaluated(matcher)
     without_kernels.end()

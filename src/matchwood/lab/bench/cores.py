@@ -8,9 +8,9 @@ threads; `processes` n processes that load one file, which the system maps once,
 All answers are counted and compared.
 
 `lock_ms_per_batch` is the time per batch of 1,024 events that one thread spends outside code that
-is known to release Python's lock, which are the kernels of encoding and of sweeping; Arrow's `take`
-releases it too, but counts here. `lock_limit` is how many times as fast as one thread any number of
-threads could be because of it. Both are processor time, so that other programs matter little.
+is known to release Python's lock: the kernels of encoding, of sweeping and of keys. `lock_limit` is
+how many times as fast as one thread any number of threads could be because of it. Both are
+processor time, so that other programs matter little.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from matchwood.lab.bench.reporting import BenchOptions, Figures, report
 from matchwood.lab.workloads.abe_gen import AbeGen
 from matchwood.match.batch import column_codes
 from matchwood.match.batch.strategies import sweep_strategy
+from matchwood.match.search import arrow_matches
 from matchwood.match.search.batch_threads import available_cores
 from matchwood.matcher import Matcher
 
@@ -38,7 +39,7 @@ from matchwood.matcher import Matcher
 KERNELS = [
     (sweep_strategy, name)
     for name in ("rows_of_slots", "place_events", "rank_events", "fill_literals", "sweep")
-] + [(column_codes, "code_numbers")]
+] + [(column_codes, "code_numbers"), (arrow_matches, "gather_keys")]
 
 # Events that single matches are timed with.
 SINGLES = 512

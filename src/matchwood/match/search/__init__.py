@@ -20,5 +20,5 @@ Modules:
 - `batch_threads`: slices in several threads, with results as they come;
 - `near_misses`: the rules that came nearest to matching, and what they lacked;
 - `rule_distances`: how far each rule of a part is from matching, by its index alone;
-- `distance_kernels`: the compiled functions of `rule_distances`.
+- `distance_kernels`, `key_kernels`: the compiled functions of `rule_distances`, and of keys.
 """

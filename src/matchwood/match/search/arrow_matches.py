@@ -9,12 +9,16 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from matchwood.match.batch.batch_strategy import Pairs
+from matchwood.index.build.segment import read_only
+from matchwood.kernels.array_types import Int32Array, Int64Array
+from matchwood.match.batch.batch_strategy import BUFFERED_PAIRS, Pairs
+from matchwood.match.batch.pair_buffers import lease
 from matchwood.match.parts.part import Part
 from matchwood.match.parts.pending import PendingRule
 from matchwood.match.search.batch_search import match_slice
 from matchwood.match.search.batch_threads import available_cores, in_threads
 from matchwood.match.search.event_slices import EventSlice, slices_of
+from matchwood.match.search.key_kernels import gather_keys
 from matchwood.operators.deciding import Decider
 
 
@@ -115,7 +119,7 @@ class BatchSearch(NamedTuple):
         empty = True
         for numbers, rules in pairs:
             if len(numbers):
-                yield pair_batch(piece.keys.take(pa.array(numbers)), rules, ids)
+                yield pair_batch(_keys_of(numbers, piece.keys), rules, ids)
                 empty = False
         if empty:  # so that the type of the keys is known even if nothing matches
             yield pa.record_batch([pa.array([], field.type) for field in schema], schema=schema)
@@ -152,6 +156,23 @@ def match_table(batches: list[Any], ids: RuleIds, key: str | None = None) -> Any
         return pa.concat_tables(tables, promote_options="permissive")
     except pa.ArrowException as error:
         raise TypeError(f"the values of {key!r} are of several types: {error}") from error
+
+
+def _keys_of(numbers: Int32Array, keys: Any) -> Any:
+    """The keys of events, given their numbers.
+
+    Many integers go to a buffer that is used again, because fresh memory, which Arrow would take,
+    costs more than writing to it.
+    """
+    if keys.type != pa.int64() or keys.null_count or len(numbers) > BUFFERED_PAIRS:
+        return keys.take(pa.array(numbers))
+    found: Int64Array
+    if len(numbers) > BUFFERED_PAIRS // 8:
+        found = lease().reshape(-1).view(np.int64)[: len(numbers)]
+    else:
+        found = np.empty(len(numbers), np.int64)
+    gather_keys(read_only(keys.to_numpy()), numbers, found)
+    return pa.array(found)
 
 
 def _schema(key: Any, ids: RuleIds) -> Any:
