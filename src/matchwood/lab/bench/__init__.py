@@ -18,6 +18,7 @@ docs/benchmarks.md list them.
 The programs:
 
 - `engine`, `scaling`, `ranges`, `strings`, `few`: matching, on different rules and events.
+- `json_events`: events that come as JSON text, beside parsers.
 - `boxes`: the published algorithms for conjunctions of ranges, beside the engine.
 - `parser`, `files`, `updates`: parsing, saving and loading, and changes while events are matched.
 - `spark`, `spark_large`, `service`: matching through Spark, and over HTTP.
