@@ -14,7 +14,7 @@ BUILD_TOOLS := hatchling editables setuptools wheel
 JOBS ?= 3
 # Seconds that `make soak` has a matcher under load.
 SOAK ?= 600
-BENCHES := $(addprefix matchwood.lab.bench.,parser engine cores scaling strings expressions ranges columns boxes few updates cold_start files matcher_soak service soak spark spark_large)
+BENCHES := $(addprefix matchwood.lab.bench.,parser engine cores scaling strings json_events expressions ranges columns boxes few updates cold_start files matcher_soak service soak spark spark_large)
 SPARK35 := .venv-spark35
 # What the tests of Spark import, beside matchwood itself.
 SPARK35_TOOLS := duckdb hypothesis polars psutil pytest

@@ -137,7 +137,7 @@ APART_FROM_QUICK = {
 WITHOUT_KERNELS = {"language", "schema", "rewrite", "check", "tables"}
 UNCOMPILED_TOO = {
     *("test_properties.py", "test_answers.py", "test_column_codes.py"),
-    *("test_registry.py", "test_snapshot.py"),
+    *("test_registry.py", "test_snapshot.py", "test_json_traps.py"),
 }
 # Tests whose kernels are those of the published algorithms: by folder, or by their name.
 OF_PAPERS = {"papers", "running"}

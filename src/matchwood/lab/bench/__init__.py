@@ -20,6 +20,7 @@ The programs:
 - `engine`, `scaling`, `ranges`, `strings`, `few`: matching, on different rules and events.
 - `expressions`: regular expressions, beside a search for each alone.
 - `cores`: batches, single events and processes on 1, 2, 4, … cores.
+- `json_events`: events that come as JSON text, beside parsers.
 - `boxes`: the published algorithms for conjunctions of ranges, beside the engine.
 - `cold_start`: the first answers on a machine without compiled kernels, and compiling them.
 - `parser`, `files`, `updates`: parsing, saving and loading, and changes while events are matched.

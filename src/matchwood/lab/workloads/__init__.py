@@ -12,8 +12,9 @@ name:
 - `overlapping`: subscriptions that share expensive predicates (Liu et al. 2007).
 - `audiences`: advertising audiences, rules that people can read.
 
-Others are used by benchmarks and tests: `half_ranges` (conjunctions of wide ranges) and
-`string_rules` (detections over text). `predicate_pool` and `drawing` are what generators draw from;
+Others are used by benchmarks and tests: `half_ranges` (conjunctions of wide ranges), `string_rules`
+(detections over text), and, with events as JSON text, `lots` (city lots), `logs` (requests) and
+`detections` (processes). `predicate_pool` and `drawing` are what generators draw from;
 `spark_tables` makes the rules and events of a workload on Spark, and `table_files` writes the same
 tables from this process.
 """
