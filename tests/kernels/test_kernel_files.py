@@ -78,9 +78,11 @@ def is_of_kernels(module):
 
 
 def is_layout(module):
-    """Whether a module has layouts and codecs alone: it builds on nothing but `kernels`."""
+    """Whether a module has layouts and codecs alone: it builds on `kernels` and kernel files."""
     path = PACKAGE.parent.joinpath(*module.split(".")).with_suffix(".py")
-    return path.exists() and all(map(is_of_kernels, imported(path)))
+    return path.exists() and all(
+        is_of_kernels(other) or other.endswith("_kernels") for other in imported(path)
+    )
 
 
 def test_kernel_files_import_only_kernels_and_layouts():
