@@ -20,6 +20,7 @@ PROGRAMS = sorted(
 # One figure of each that must be there, and in which results.
 EXPECTED = {
     "boxes": ("match_ms", {"dexin, matchwood", "dexin, dexin", "sparse, tama", "dense, h-tree"}),
+    "cores": ("batches", {"1 core"}),
     "engine": ("scan_over_kernel_p50", {"uniform", "zipf"}),
     "few": ("event_p50_us", {"match", "match in between", "rule-engine"}),
     "files": ("load_ms", {"checked", "trusted"}),
