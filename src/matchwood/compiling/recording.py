@@ -69,9 +69,13 @@ class Recorder:
 
 def _type_of(argument: Any) -> Any:
     from matchwood.kernels.array_view import ArrayView
+    from matchwood.kernels.text_bytes import AddressedText
 
-    if isinstance(argument, ArrayView):  # while nothing is compiled, it stands for its addresses
+    # While nothing is compiled, these stand for addresses.
+    if isinstance(argument, ArrayView):
         return _types.Array(_types.int64, 1, "C")
+    if isinstance(argument, AddressedText):
+        return _types.int64
     return _typeof(argument)
 
 

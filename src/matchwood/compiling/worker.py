@@ -26,18 +26,26 @@ class CompiledKernel(NamedTuple):
 
 
 def compile_call(key: Any, types: Any) -> CompiledKernel:
-    """Compile a kernel for some types, and put it on disk."""
+    """Compile a kernel for some types, and put it on disk.
+
+    One that is there already is not loaded: a process that compiles parts of kernels without
+    machine code (`kernel_parts`) cannot use it.
+    """
     from matchwood.kernels.compiled import kernels, make_kernel
+    from matchwood.kernels.kernel_folder import environment_folder, read_entry
 
     importlib.import_module(key[0])
     kernel = kernels[key]
+    entry = kernel._cache.entry(types)
+    folder = environment_folder()
+    if folder is not None and read_entry(folder, entry) is not None:
+        return CompiledKernel(kernel._cache.name, entry, False, 0.0)
     started = time.process_time()
     before = len(kernels_used.compiled)
     if kernel.overloads:  # perhaps as a part of another kernel, without machine code
         kernel = make_kernel(kernel.py_func, dict(key[2]))
     kernel.compile(types)
     seconds = time.process_time() - started
-    entry = kernel._cache.entry(types)
     return CompiledKernel(kernel._cache.name, entry, len(kernels_used.compiled) > before, seconds)
 
 

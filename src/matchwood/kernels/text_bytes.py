@@ -4,7 +4,7 @@ Handing an array or a `bytes` object to a kernel costs more than scanning a shor
 passing one on to every function inside it. A text is therefore an address, with bounds beside it.
 The functions here check nothing: whoever calls them stays within the bounds.
 
-Where kernels are not compiled, an "address" is an array of bytes.
+Where kernels are not compiled, an "address" is an array of bytes, an `AddressedText`.
 """
 
 from __future__ import annotations
@@ -28,8 +28,12 @@ def _address_by_array(text: bytes) -> int:
     return int(np.frombuffer(text, np.uint8).__array_interface__["data"][0]) if text else 0
 
 
-def _as_array(text: bytes) -> Any:
-    return np.frombuffer(text, np.uint8)
+class AddressedText(np.ndarray[Any, Any]):
+    """Bytes that stand for their address, while kernels are not compiled."""
+
+
+def _as_array(text: Any) -> AddressedText:
+    return np.frombuffer(text, np.uint8).view(AddressedText)
 
 
 def _is_in_memory(text: bytes) -> bool:
@@ -49,7 +53,7 @@ else:
 def address_of_buffer(buffer: Any) -> Any:
     """The address of the bytes of an Arrow buffer, or of a NumPy array, kept alive elsewhere."""
     if config.DISABLE_JIT:
-        return np.frombuffer(buffer, np.uint8)
+        return _as_array(buffer)
     if isinstance(buffer, np.ndarray):
         return int(buffer.__array_interface__["data"][0])
     return int(buffer.address)
