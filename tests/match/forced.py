@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from matcher.expected import EACH, SWEEP, force, force_single
-from matchwood.match.batch import pair_buffers
 from matchwood.match.batch.strategies import sweep_strategy
-from matchwood.match.batch.sweep_kernels import LEAST_ROOM
+from matchwood.match.batch.sweep import pair_buffers
+from matchwood.match.batch.sweep.sweep_kernels import LEAST_ROOM
 from matchwood.match.event import strategy_choice
 from matchwood.match.event.event_strategies import NAMED_STRATEGIES
 from matchwood.match.event.strategies import cell_strategy, walk_strategy

@@ -18,7 +18,7 @@ TESTS = Path(__file__).parents[1]
 # A kernel that compiles in a moment, and its answer.
 ONE_KERNEL = """
 import numpy as np
-from matchwood.match.batch.hit_kernels import clear_bits
+from matchwood.match.batch.codes.hit_kernels import clear_bits
 masks = np.ones(64 * 4, np.uint64)
 first = np.array([0], np.int32)
 clear_bits(masks, first, np.array([0, 1]), first)

@@ -110,7 +110,7 @@ def _add(
 ) -> None:
     from matchwood.arrow.reading import rows_of
     from matchwood.language.events import attributes_of
-    from matchwood.match.batch.column_codes import attributes_of_table
+    from matchwood.match.batch.codes.column_codes import attributes_of_table
 
     count = len(events) if isinstance(events, list) else events.num_rows
     keys = [dice.random() for _ in range(count)]

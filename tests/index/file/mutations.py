@@ -19,8 +19,8 @@ from matchwood.index.build.atoms import AtomArrays
 from matchwood.index.build.segment import Segment, build
 from matchwood.index.file.array_file import IndexFileError
 from matchwood.index.file.validate import validate
-from matchwood.match.batch.batch_codes import codes_of_rows
 from matchwood.match.batch.batch_matcher import BatchMatcher
+from matchwood.match.batch.codes.batch_codes import codes_of_rows
 from matchwood.match.event.event_matcher import ALL, SegmentMatcher
 
 ORDERED = [f"{name} {op} {value}" for name in "abc" for op in ("=", "<", ">=") for value in (1, 5)]

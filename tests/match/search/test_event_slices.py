@@ -6,7 +6,7 @@ import pytest
 from matchwood import Matcher, operator
 from matchwood.kernels.masks import EVENTS
 from matchwood.language.events import Event
-from matchwood.match.batch.event_tables import Column
+from matchwood.match.batch.codes.event_tables import Column
 from matchwood.match.search.event_slices import admitted, slices_of
 
 ROWS = [{"key": f"event {number}", "a": number} for number in range(EVENTS + 3)]

@@ -29,7 +29,7 @@ from matchwood.kernels.masks import EVENTS
 from matchwood.lab.bench.kernel import Kernel, table_of_events, warm_up
 from matchwood.lab.bench.reporting import BenchOptions, Figures, report
 from matchwood.lab.workloads.abe_gen import AbeGen
-from matchwood.match.batch import column_codes
+from matchwood.match.batch.codes import column_codes
 from matchwood.match.batch.strategies import sweep_strategy
 from matchwood.match.search import arrow_matches
 from matchwood.match.search.batch_threads import available_cores

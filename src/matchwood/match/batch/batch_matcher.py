@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.match.batch.batch_codes import BatchCodes
 from matchwood.match.batch.batch_strategy import BatchStrategy, Pairs
+from matchwood.match.batch.codes.batch_codes import BatchCodes
 from matchwood.match.batch.strategies.one_by_one import OneByOneStrategy
 from matchwood.match.batch.strategies.sweep_strategy import SweepStrategy
 from matchwood.match.event.event_matcher import SegmentMatcher

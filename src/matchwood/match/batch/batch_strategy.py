@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.kernels.array_types import Int32Array
-from matchwood.match.batch.batch_codes import BatchCodes
+from matchwood.match.batch.codes.batch_codes import BatchCodes
 from matchwood.match.event.event_matcher import SegmentMatcher
 
 # Matches: numbers of events and numbers of rules, two arrays of the same length.

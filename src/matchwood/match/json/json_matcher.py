@@ -18,9 +18,9 @@ from matchwood.kernels.masks import EVENTS
 from matchwood.kernels.text_bytes import address_of_bytes
 from matchwood.language.tree import Call
 from matchwood.language.values import Family, Value
-from matchwood.match.batch.batch_codes import BatchCodes
 from matchwood.match.batch.batch_matcher import BatchMatcher
 from matchwood.match.batch.batch_strategy import BUFFERED_PAIRS, BatchStrategy, LearntCost, Pairs
+from matchwood.match.batch.codes.batch_codes import BatchCodes
 from matchwood.match.batch.strategies.sweep_strategy import SweepStrategy
 from matchwood.match.event.event_kernels import SMALL
 from matchwood.match.event.event_matcher import SegmentMatcher

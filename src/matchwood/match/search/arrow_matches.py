@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from matchwood.index.build.segment import read_only
 from matchwood.kernels.array_types import Int32Array, Int64Array
 from matchwood.match.batch.batch_strategy import BUFFERED_PAIRS, Pairs
-from matchwood.match.batch.pair_buffers import lease
+from matchwood.match.batch.sweep.pair_buffers import lease
 from matchwood.match.parts.part import Part
 from matchwood.match.parts.pending import PendingRule
 from matchwood.match.search.batch_search import match_slice

@@ -12,11 +12,11 @@ import pyarrow as pa
 
 from matchwood.kernels.masks import EVENTS
 from matchwood.language.events import Event
-from matchwood.match.batch.batch_codes import codes_of_rows
-from matchwood.match.batch.column_codes import misspelt
-from matchwood.match.batch.event_tables import Table, is_table, key_array, table_of, tables_of
-from matchwood.match.batch.mixed_columns import MixedColumn, attributes_of_events
-from matchwood.match.batch.table_codes import ColumnCodes
+from matchwood.match.batch.codes.batch_codes import codes_of_rows
+from matchwood.match.batch.codes.column_codes import misspelt
+from matchwood.match.batch.codes.event_tables import Table, is_table, key_array, table_of, tables_of
+from matchwood.match.batch.codes.mixed_columns import MixedColumn, attributes_of_events
+from matchwood.match.batch.codes.table_codes import ColumnCodes
 from matchwood.match.parts.operator_rules import OperatorRules
 from matchwood.match.parts.part import Part
 from matchwood.match.search.table_events import TableRows

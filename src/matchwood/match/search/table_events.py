@@ -6,7 +6,7 @@ from typing import Any
 
 from matchwood.language.events import Event, Seen, attributes_of, see
 from matchwood.language.values import listed
-from matchwood.match.batch.event_tables import Table
+from matchwood.match.batch.codes.event_tables import Table
 
 # Rows that are read together when one of them is needed as a whole.
 _ROWS_READ = 32

@@ -19,7 +19,7 @@ def details_of(rules: Any) -> Iterator[RuleDetails]:
     if isinstance(rules, Mapping):
         pairs: Iterable[Any] = rules.items()
     elif hasattr(rules, "__arrow_c_stream__") or hasattr(rules, "to_pylist"):
-        from matchwood.match.batch.event_tables import table_of
+        from matchwood.match.batch.codes.event_tables import table_of
 
         table = table_of(rules)
         names = table.columns
@@ -67,7 +67,7 @@ def counted(events: Any) -> tuple[Any, int | None]:
     >>> counted(iter([{"a": 1}, {"a": 2}]))
     ([{'a': 1}, {'a': 2}], 2)
     """
-    from matchwood.match.batch.event_tables import is_table
+    from matchwood.match.batch.codes.event_tables import is_table
 
     if isinstance(events, Mapping) or is_table(events):
         return events, None

@@ -19,7 +19,7 @@ from matchwood.arrow.reading import is_list, rows_of, values_of
 from matchwood.language.errors import EventError
 from matchwood.language.events import Event
 from matchwood.language.values import is_text
-from matchwood.match.batch.column_codes import attributes_of_table
+from matchwood.match.batch.codes.column_codes import attributes_of_table
 from matchwood.match.json.json_text import event_of
 from matchwood.schema import Schema
 from matchwood.spark.events.event_attributes import COLUMNS, MAP, Reading

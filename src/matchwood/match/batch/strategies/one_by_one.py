@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.kernels.array_types import Int32Array
-from matchwood.match.batch.batch_codes import BatchCodes
 from matchwood.match.batch.batch_strategy import BUFFERED_PAIRS, BatchStrategy, LearntCost, Pairs
+from matchwood.match.batch.codes.batch_codes import BatchCodes
 from matchwood.match.event.event_matcher import SegmentMatcher
 
 # Events that are tried before the rest of a batch is matched.

@@ -17,16 +17,16 @@ from matchwood.forking import is_left_held, renew_in_children
 from matchwood.index.build.segment import read_only
 from matchwood.kernels.array_types import Int32Array
 from matchwood.kernels.masks import WORDS
-from matchwood.match.batch.batch_codes import BatchCodes
 from matchwood.match.batch.batch_strategy import BatchStrategy, LearntCost, Pairs
-from matchwood.match.batch.hit_kernels import clear_bits, set_bits
-from matchwood.match.batch.lazy_masks import LazyMasks
-from matchwood.match.batch.literal_row_kernels import Batch, LiteralIndex, fill_literals
-from matchwood.match.batch.rank_kernels import rank_events
-from matchwood.match.batch.slot_kernels import DENSE, SLOT_ROW, place_events, rows_of_slots
-from matchwood.match.batch.sweep_kernels import FIRST, NOT_BEGUN, PROGRESS_NUMBERS, RUN, sweep
-from matchwood.match.batch.sweep_program import SweepProgram, program_of, sliced
-from matchwood.match.batch.sweep_scratch import SweepScratch
+from matchwood.match.batch.codes.batch_codes import BatchCodes
+from matchwood.match.batch.codes.hit_kernels import clear_bits, set_bits
+from matchwood.match.batch.sweep.lazy_masks import LazyMasks
+from matchwood.match.batch.sweep.literal_row_kernels import Batch, LiteralIndex, fill_literals
+from matchwood.match.batch.sweep.rank_kernels import rank_events
+from matchwood.match.batch.sweep.slot_kernels import DENSE, SLOT_ROW, place_events, rows_of_slots
+from matchwood.match.batch.sweep.sweep_kernels import FIRST, NOT_BEGUN, PROGRESS_NUMBERS, RUN, sweep
+from matchwood.match.batch.sweep.sweep_program import SweepProgram, program_of, sliced
+from matchwood.match.batch.sweep.sweep_scratch import SweepScratch
 from matchwood.match.event.event_matcher import SegmentMatcher, family_ends
 
 # Bytes of masks that one sweep may take.

@@ -25,8 +25,8 @@ from matchwood.kernels.records import MISSING, OTHER
 from matchwood.language.errors import EventError
 from matchwood.language.values import Family, Time, Value, in_range, read
 from matchwood.language.values import is_text as sound
-from matchwood.match.batch.address_codes import NOT_READ, address_codes
-from matchwood.match.batch.number_kernels import code_numbers
+from matchwood.match.batch.codes.address_codes import NOT_READ, address_codes
+from matchwood.match.batch.codes.number_kernels import code_numbers
 from matchwood.match.event.double_codes import double_table
 from matchwood.match.event.encode import Coder
 

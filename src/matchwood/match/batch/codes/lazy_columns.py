@@ -21,7 +21,7 @@ from matchwood.match.event.lazy_atoms import STATE, LazyAtoms
 from matchwood.match.event.literal_kernels import UNDEFINED_SEEN
 
 if TYPE_CHECKING:
-    from matchwood.match.batch.column_comparisons import TypedColumn
+    from matchwood.match.batch.codes.column_comparisons import TypedColumn
 
 _STRING = Family.STRING
 
@@ -59,7 +59,7 @@ class AskedColumn:
     def typed(self) -> TypedColumn | None:
         """The values of one type, which are compared all at once; None if they are not."""
         if self._typed is None and self._array is not None:
-            from matchwood.match.batch.column_comparisons import typed_column
+            from matchwood.match.batch.codes.column_comparisons import typed_column
 
             self._typed = typed_column(self._array)
             if self._typed is None:
@@ -115,7 +115,7 @@ class LazyColumns:
                 return undefined
             typed = left.typed(), right.typed()
             if typed[0] is not None and typed[1] is not None:
-                from matchwood.match.batch.column_comparisons import compare_columns
+                from matchwood.match.batch.codes.column_comparisons import compare_columns
 
                 return compare_columns(typed[0], node.op, typed[1])
             return compare_values(left.seen(), node.op, right.seen())

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.kernels.masks import WORDS
-from matchwood.match.batch.pair_buffers import PairBuffer
-from matchwood.match.batch.program_kernels import RUN_LITERALS, RUN_NODES
-from matchwood.match.batch.slot_kernels import BLOCK
-from matchwood.match.batch.sweep_kernels import MOST_OPERANDS, SweepState
-from matchwood.match.batch.sweep_program import SweepProgram
+from matchwood.match.batch.sweep.pair_buffers import PairBuffer
+from matchwood.match.batch.sweep.program_kernels import RUN_LITERALS, RUN_NODES
+from matchwood.match.batch.sweep.slot_kernels import BLOCK
+from matchwood.match.batch.sweep.sweep_kernels import MOST_OPERANDS, SweepState
+from matchwood.match.batch.sweep.sweep_program import SweepProgram
 
 # Bytes that vectors are aligned to: those of a cache line.
 _LINE = 64

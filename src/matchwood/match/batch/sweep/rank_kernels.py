@@ -16,7 +16,7 @@ import numpy as np
 from matchwood.kernels.compiled import compiled
 from matchwood.kernels.masks import WORDS
 from matchwood.kernels.records import list_of_code
-from matchwood.match.batch.slot_kernels import DENSE
+from matchwood.match.batch.sweep.slot_kernels import DENSE
 
 # One bit, of the type of the words of a mask.
 _ONE = np.uint64(1)

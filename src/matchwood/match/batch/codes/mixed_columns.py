@@ -17,8 +17,8 @@ from matchwood.kernels.array_types import Int32Array, Int64Array
 from matchwood.kernels.records import MISSING, code_of_list
 from matchwood.language.events import LISTS, Event, see
 from matchwood.language.values import Family, Value, is_text
-from matchwood.match.batch.column_codes import attributes_of
-from matchwood.match.batch.event_tables import Table
+from matchwood.match.batch.codes.column_codes import attributes_of
+from matchwood.match.batch.codes.event_tables import Table
 from matchwood.match.event.encode import Coder, EncodedEvent, Strings, put_list, put_single
 
 # Types of values that hold no others, and that equal nothing of another one of these types which

@@ -12,11 +12,11 @@ from matchwood.kernels.array_types import Int32Array, Int64Array
 from matchwood.kernels.records import MISSING, code_of_list
 from matchwood.language.events import Event
 from matchwood.language.values import Value
-from matchwood.match.batch.batch_codes import BatchCodes, Hits, hits_of_rows
-from matchwood.match.batch.column_codes import EncodedColumn, code_column, distinct_elements
-from matchwood.match.batch.hit_kernels import join_hits
-from matchwood.match.batch.lazy_columns import AskedColumn, LazyColumns
-from matchwood.match.batch.mixed_columns import MixedColumn, code_mixed_column
+from matchwood.match.batch.codes.batch_codes import BatchCodes, Hits, hits_of_rows
+from matchwood.match.batch.codes.column_codes import EncodedColumn, code_column, distinct_elements
+from matchwood.match.batch.codes.hit_kernels import join_hits
+from matchwood.match.batch.codes.lazy_columns import AskedColumn, LazyColumns
+from matchwood.match.batch.codes.mixed_columns import MixedColumn, code_mixed_column
 from matchwood.match.event.encode import Coder, Strings
 from matchwood.match.event.event_matcher import SegmentMatcher
 

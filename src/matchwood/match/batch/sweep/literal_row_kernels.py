@@ -27,8 +27,8 @@ from matchwood.kernels.records import (
     word_negated,
     word_slot,
 )
-from matchwood.match.batch.program_kernels import ALWAYS_KEY, literal_of_key
-from matchwood.match.batch.slot_kernels import DENSE, EMPTY_ROW, EVERY_ROW, SLOT_ROW
+from matchwood.match.batch.sweep.program_kernels import ALWAYS_KEY, literal_of_key
+from matchwood.match.batch.sweep.slot_kernels import DENSE, EMPTY_ROW, EVERY_ROW, SLOT_ROW
 
 
 class LiteralIndex(NamedTuple):

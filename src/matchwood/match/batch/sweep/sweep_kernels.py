@@ -30,7 +30,7 @@ from matchwood.kernels.bits import (
 )
 from matchwood.kernels.compiled import inlined, lean, prefetch, prefetch_to_write, trailing_zeros
 from matchwood.kernels.masks import EVENTS, WORDS, intersect, unite
-from matchwood.match.batch.program_kernels import (
+from matchwood.match.batch.sweep.program_kernels import (
     BLOCK_SHIFT,
     MORE_RULES,
     NO_RULE,
@@ -44,7 +44,13 @@ from matchwood.match.batch.program_kernels import (
     RUN_ORDINAL,
     RUN_RULES,
 )
-from matchwood.match.batch.slot_kernels import BLOCK, BLOCK_ROW, EMPTY_ROW, SLOT_ROW, SPARE_ROW
+from matchwood.match.batch.sweep.slot_kernels import (
+    BLOCK,
+    BLOCK_ROW,
+    EMPTY_ROW,
+    SLOT_ROW,
+    SPARE_ROW,
+)
 
 # What the numbers are that say how far a sweep is: the run to go on with; the first node of the
 # block of it whose matches are not all written, or `NOT_BEGUN`; and the node of that block and the

@@ -16,10 +16,10 @@ from matcher.expected import SWEEP, batches, expected, force
 from matchwood import Matcher
 from matchwood.kernels.masks import EVENTS
 from matchwood.lab.bench.kernel import Kernel
-from matchwood.match.batch import pair_buffers
 from matchwood.match.batch.batch_strategy import BUFFERED_PAIRS
-from matchwood.match.batch.slot_kernels import BLOCK, MOST
-from matchwood.match.batch.sweep_program import program_of, sliced
+from matchwood.match.batch.sweep import pair_buffers
+from matchwood.match.batch.sweep.slot_kernels import BLOCK, MOST
+from matchwood.match.batch.sweep.sweep_program import program_of, sliced
 from matchwood.match.event.event_matcher import ALL
 
 RULES = {

@@ -16,8 +16,8 @@ from matchwood.kernels.array_types import Int64Array, UInt8Array, UInt64Array
 from matchwood.kernels.masks import WORDS
 from matchwood.kernels.programs import atom_of, is_negated, pack_literal
 from matchwood.kernels.records import OPAQUE
-from matchwood.match.batch.lazy_columns import LazyColumns
-from matchwood.match.batch.program_kernels import ALWAYS_KEY, key_of_literal, literal_of_key
+from matchwood.match.batch.codes.lazy_columns import LazyColumns
+from matchwood.match.batch.sweep.program_kernels import ALWAYS_KEY, key_of_literal, literal_of_key
 from matchwood.match.event.literal_kernels import FALSE_SEEN, TRUE_SEEN
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from matchwood.kernels.array_types import Int32Array, Int64Array
 from matchwood.kernels.records import code_of_list, list_of_code
 from matchwood.language.events import Event
-from matchwood.match.batch.lazy_columns import AskedColumn, LazyColumns
+from matchwood.match.batch.codes.lazy_columns import AskedColumn, LazyColumns
 from matchwood.match.event.encode import Strings, encode
 from matchwood.match.event.event_matcher import SegmentMatcher
 from matchwood.match.event.lazy_atoms import LazyAtoms

@@ -38,8 +38,8 @@ from matchwood.kernels.records import (
     word_low,
     word_slot,
 )
-from matchwood.match.batch.lazy_masks import LazyMasks
-from matchwood.match.batch.program_kernels import (
+from matchwood.match.batch.sweep.lazy_masks import LazyMasks
+from matchwood.match.batch.sweep.program_kernels import (
     ALWAYS_KEY,
     IS_AND,
     LITERALS,

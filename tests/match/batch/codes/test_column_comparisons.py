@@ -16,8 +16,8 @@ from matchwood import Matcher
 from matchwood.kernels.masks import EVENTS
 from matchwood.language.evaluation import compare_attributes
 from matchwood.language.events import see
-from matchwood.match.batch.column_comparisons import compare_columns, typed_column
-from matchwood.match.batch.lazy_columns import LazyColumns
+from matchwood.match.batch.codes.column_comparisons import compare_columns, typed_column
+from matchwood.match.batch.codes.lazy_columns import LazyColumns
 from matchwood.match.event.lazy_atoms import STATE
 
 OPS = ("=", "!=", "<", "<=", ">", ">=")
@@ -189,7 +189,7 @@ def test_only_the_columns_of_a_comparison_are_read(monkeypatch):
     monkeypatch.setattr(
         LazyColumns, "_evaluate", lambda self, node: asked.append(str(node)) or evaluate(self, node)
     )
-    monkeypatch.setattr("matchwood.match.batch.event_tables.Table.rows", None)
+    monkeypatch.setattr("matchwood.match.batch.codes.event_tables.Table.rows", None)
     rules = {n: f"c{n} > 0" for n in range(20)} | {20: "never = 1 and c0 = c1"}
     table = pa.table({f"c{n}": [n, 0] for n in range(20)})
     matcher = Matcher(rules)
