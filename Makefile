@@ -11,7 +11,7 @@ EXTRAS := dev,spark,service,bench
 # PySpark comes as a source package, which setuptools and wheel build.
 BUILD_TOOLS := hatchling editables setuptools wheel
 # More than there are cores: tests of Spark and of the service wait a good part of the time.
-JOBS ?= 3
+JOBS ?= 4
 # Seconds that `make soak` has a matcher under load.
 SOAK ?= 600
 BENCHES := $(addprefix matchwood.lab.bench.,parser engine cores scaling strings json_events expressions ranges columns boxes few updates cold_start files matcher_soak service soak spark spark_large)
@@ -98,7 +98,7 @@ soak: $(STAMP) ## a matcher under load for ten minutes, the service for two, the
 	@$(PYTHON_BIN) -m matchwood.lab.bench.matcher_soak --seconds $(SOAK)
 	@$(PYTHON_BIN) -m matchwood.lab.bench.soak
 	@$(PYTHON_BIN) -m pytest tests/service/test_crash.py --kills 100 -s
-	@$(USE_JAVA); $(PYTHON_BIN) -m pytest tests/spark tests/lab tests/index/file/test_validate.py --long -m "long or slow or spark"
+	@$(USE_JAVA); $(PYTHON_BIN) -m pytest tests/spark tests/lab tests/compiling tests/index/file/test_validate.py --long -m "long or slow or spark"
 
 .PHONY: docs
 docs: $(STAMP) ## build the documentation into site/

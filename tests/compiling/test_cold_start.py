@@ -19,7 +19,7 @@ from matchwood.kernels.kernel_folder import environment, list_name
 from matchwood.lab.bench.cold_start import EXAMPLE
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.long,  # everything is compiled, which `make test` has done before the tests
     pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled"),
     pytest.mark.xdist_group("cold start"),
 ]

@@ -23,7 +23,6 @@ from matchwood.kernels.kernel_folder import (
     environment,
     environment_folder,
     is_complete,
-    list_name,
     listed_entries,
 )
 from matchwood.kernels.readiness import kernels_ready, wait_for_kernels
@@ -46,7 +45,8 @@ def ship_kernels(spark: SparkSession) -> str | None:
     folder = environment_folder()
     if folder is None or not kernels_ready() or not is_complete(folder):
         return None
-    digest = sha256(f"{environment()}/{list_name()}".encode()).hexdigest()[:32]
+    entries = "\n".join(sorted(listed_entries(folder) or ()))
+    digest = sha256(f"{environment()}\n{entries}".encode()).hexdigest()[:32]
     with tempfile.TemporaryDirectory(prefix="matchwood-") as temporary:
         path = Path(temporary, f"matchwood-kernels-{digest}.zip")
         if not is_shipped(spark, path.name):

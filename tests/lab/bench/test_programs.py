@@ -27,6 +27,7 @@ EXPECTED = {
     "expressions": ("candidates_per_value", {"50 expressions", "500 expressions"}),
     "few": ("event_p50_us", {"match", "match in between", "rule-engine"}),
     "files": ("load_ms", {"checked", "trusted"}),
+    "json_events": ("single_events_per_second", {"lots", "logs", "detections"}),
     "matcher_soak": ("rss_mib", {"start", "1/4", "4/4", "trimmed"}),
     "parser": ("cold_rules_per_second", {"ABE-Gen", "without sharing"}),
     "ranges": ("match_batch_ms", {"sparse", "dense"}),
@@ -50,6 +51,8 @@ EXPECTED = {
 LONG = {
     "boxes": [pytest.mark.long],
     "cold_start": [pytest.mark.long],
+    "cores": [pytest.mark.long],
+    "json_events": [pytest.mark.long],
     "service": [pytest.mark.long],
     "spark": [pytest.mark.long, pytest.mark.spark],
     "spark_large": [pytest.mark.long, pytest.mark.spark],

@@ -10,6 +10,7 @@ import typer
 
 from matchwood.cli.arguments import event_of
 from matchwood.cli.entry_point import app, print_json
+from matchwood.cli.event_chunks import check_source
 from matchwood.cli.service_client import DEFAULT_SERVER, DEFAULT_WAIT, Key, Server, Wait, asking
 from matchwood.tables import BadRow, EventRow, read_events
 
@@ -34,6 +35,8 @@ def publish(
     It prints the id of each event and the number of subscriptions that it matched.
     """
     bad = 0
+    if not _is_json(events):
+        check_source(events)  # before waiting for the service
     with asking(server, key, wait) as client:
         for waiting in batches(events, batch):
             if isinstance(waiting, BadRow):
@@ -45,10 +48,15 @@ def publish(
     raise typer.Exit(1 if bad else 0)
 
 
+def _is_json(events: str) -> bool:
+    """Whether an argument is an event itself, rather than the name of a table."""
+    return events.lstrip().startswith("{")
+
+
 def batches(events: str, size: int) -> Iterator[list[dict[str, Any]] | BadRow]:
     """Events in lists of at most `size`, and rows that cannot be read."""
     waiting: list[dict[str, Any]] = []
-    for row in [event_of(events)] if events.lstrip().startswith("{") else read_events(events):
+    for row in [event_of(events)] if _is_json(events) else read_events(events):
         if isinstance(row, BadRow):
             yield row
             continue

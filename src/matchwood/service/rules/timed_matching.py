@@ -126,7 +126,7 @@ class TimedMatching:
         The text is matched as it is, unless the event has to be one that can be interrupted.
         """
         size = len(body)
-        snapshot = self.snapshot(matcher.store, size)
+        snapshot = matcher.store.snapshot
         if snapshot.pending or _may_take_long(snapshot, size):
             matches = self.match(matcher.store, event, size, tags)
             return matches.ids() if limit is None else matches.best(limit)

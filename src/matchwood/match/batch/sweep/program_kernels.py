@@ -112,8 +112,11 @@ def mark_needed(facts, records, first, needed):
 
 @inlined
 def _mixed(key):
-    """A hash of a key."""
-    return np.int64((np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(20))
+    """A hash of a key. Its high bits have to reach the low ones: keys may differ in these alone."""
+    mixed = np.uint64(key)
+    mixed = (mixed ^ (mixed >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+    return np.int64((mixed ^ (mixed >> np.uint64(32))) >> np.uint64(1))
 
 
 @inlined

@@ -28,6 +28,7 @@ from matchwood.index.build.segment import Segment, read_only
 from matchwood.kernels.array_types import Int32Array, Int64Array
 from matchwood.kernels.programs import atom_of
 from matchwood.kernels.records import (
+    ATOM_COLUMNS,
     GROUP,
     IV_END,
     IV_START,
@@ -184,6 +185,8 @@ def _numbered(keys: Int64Array, segment: Segment, atom_row: Int32Array) -> tuple
     atoms, so that what a batch reads of them is streamed.
     """
     slots = len(segment.slots)
+    if not len(atom_row):  # all rules are always true, or never: no key asks for a row
+        atom_row = np.full((1, ATOM_COLUMNS), -1, np.int32)
     rows = atom_row[atom_of(literal_of_key(np.minimum(keys, ALWAYS_KEY - 1)))]
     starts_at_0 = (rows[:, IV_START] < rows[:, IV_END]) & (
         segment.atoms.low[np.minimum(rows[:, IV_START], max(0, len(segment.atoms.low) - 1))] == 0
