@@ -2,6 +2,7 @@
 
 import random
 import time
+from collections import Counter
 
 import pyarrow as pa
 import pytest
@@ -11,6 +12,7 @@ from matchwood import Matcher, RuleError, Schema, parse
 from matchwood.kernels import readiness
 from matchwood.lab.workloads.abe_gen import AbeGen
 from matchwood.language import evaluate
+from matchwood.match.search.json_search import RejectedText
 from matchwood.match.store import part_store
 
 FRIENDS = {"ann": ["bob", "eve"], "bob": ["ann"]}
@@ -165,3 +167,17 @@ def test_what_needs_the_index_waits(
     assert not matcher.store.settled(1_000).pending
     assert matcher.stats().predicates == 20 or matcher.stats().pending == 20
     assert matcher.match({"a": rng.randint(30, 40)})
+
+
+def test_json_text_is_matched(
+    without_kernels: CompilingElsewhere,  # noqa: F811
+) -> None:
+    matcher = Matcher({number: f"a >= {number}" for number in range(50)})
+    rejects: list[RejectedText] = []
+    lines = b'\n{"a": 3}\r\n \t\n{"a": 7}\n{bad\n{"a": 1}'
+    table = matcher.match_json_batch(lines, rejects=rejects)
+    matches = Counter(table["event"].to_pylist())
+    assert matches == {0: 4, 1: 8, 3: 2}
+    assert [rejected.line for rejected in rejects] == [5]
+    assert sorted(matcher.match_json(b'{"a": 2}')) == [0, 1, 2]
+    assert is_evaluated(matcher)

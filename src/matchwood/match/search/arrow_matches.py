@@ -164,13 +164,10 @@ def _keys_of(numbers: Int32Array, keys: Any) -> Any:
     Many integers go to a buffer that is used again, because fresh memory, which Arrow would take,
     costs more than writing to it.
     """
-    if keys.type != pa.int64() or keys.null_count or len(numbers) > BUFFERED_PAIRS:
+    are_many = BUFFERED_PAIRS // 8 < len(numbers) <= BUFFERED_PAIRS
+    if keys.type != pa.int64() or keys.null_count or not are_many:
         return keys.take(pa.array(numbers))
-    found: Int64Array
-    if len(numbers) > BUFFERED_PAIRS // 8:
-        found = lease().reshape(-1).view(np.int64)[: len(numbers)]
-    else:
-        found = np.empty(len(numbers), np.int64)
+    found: Int64Array = lease().reshape(-1).view(np.int64)[: len(numbers)]
     gather_keys(read_only(keys.to_numpy()), numbers, found)
     return pa.array(found)
 

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from matchwood.kernels.array_types import BoolArray, Int64Array
+from matchwood.kernels.readiness import kernels_ready
 from matchwood.kernels.text_bytes import address_of_buffer, address_of_bytes
 from matchwood.language.errors import EventError
 from matchwood.match.json.json_matcher import Texts
@@ -96,9 +97,12 @@ class LineBlocks:
         address = address_of_bytes(piece)
         while at < len(piece):
             starts, ends, lines = (np.empty(_MOST_TEXTS, np.int64) for _ in range(3))
-            found, at, self.line = line_bounds(
-                address, at, len(piece), self.line, starts, ends, lines
-            )
+            if kernels_ready():
+                found, at, self.line = line_bounds(
+                    address, at, len(piece), self.line, starts, ends, lines
+                )
+            else:
+                found, at, self.line = _find_lines(piece, at, self.line, starts, ends, lines)
             left_out = np.zeros(found, np.uint8)
             texts = Texts(address, starts[:found], ends[:found], left_out, piece)
             first = self.event
@@ -109,6 +113,22 @@ class LineBlocks:
         """A line was left out: it counts as an event that cannot be read."""
         self.line += 1
         self.event += 1
+
+
+def _find_lines(
+    piece: bytes, at: int, line: int, starts: Int64Array, ends: Int64Array, lines: Int64Array
+) -> tuple[int, int, int]:
+    """What `line_bounds` does, while kernels are being compiled."""
+    found = 0
+    while at < len(piece) and found < len(starts):
+        newline = piece.find(b"\n", at)
+        end = len(piece) if newline < 0 else newline
+        if piece[at:end].strip():
+            starts[found], ends[found], lines[found] = at, end, line
+            found += 1
+        at = end + 1
+        line += 1
+    return found, min(at, len(piece)), line
 
 
 def _of_lines(pieces: Iterator[bytes]) -> Iterator[TextBlock]:
