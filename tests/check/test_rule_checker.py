@@ -8,8 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from matchwood import Schema
+from matchwood import Schema, parse
 from matchwood.check import CheckReport, check_rules
+from matchwood.language import evaluate
 from matchwood.tables import TableError
 
 SCHEMA = Schema.from_dict(
@@ -245,3 +246,67 @@ def test_variables_that_stand_where_they_may_not_are_errors() -> None:
     errors = [finding for finding in report.findings if finding.level == "error"]
     assert [finding.id for finding in errors] == ["r1", "r2"]
     assert "no call binds it in the same 'and'" in errors[0].reason
+
+
+def test_families_that_a_sibling_branch_has() -> None:
+    events = [{"port": 22, "host": "a"}]
+    report = rules(
+        "port = 22 or port = '22'",
+        "port = '22' and port = 22",
+        "not (port != 22 and port != '22')",
+        "not (port != 22 or port != '22')",
+        "at_least(1, port = 22, port = '22')",
+        "(port = '22' or host = 'a') and port = 22",
+        "port in (22, '22')",
+        events=events,
+    )
+    assert [(f.kind, f.id) for f in report.findings if f.kind == "family"] == [
+        ("family", "r1"),
+        ("family", "r3"),
+        ("family", "r5"),
+    ]
+
+
+def test_upper_case_that_lower_case_never_has() -> None:
+    report = rules(
+        "lower(name) = 'ABC'",
+        "any(items, lower(it) in ('a', 'B'))",
+        "lower(name) like any ('a%', 'A%') and lower(name) ilike 'A%' and name = 'ABC'",
+        "lower(name) = 'abc'",
+    )
+    assert [(f.kind, f.id) for f in report.findings] == [
+        ("upper-case", "r0"),
+        ("upper-case", "r1"),
+        ("upper-case", "r2"),
+    ]
+    assert report.findings[0].reason == "lower(name) is never 'ABC': write 'abc'"
+
+
+UNDEFINED = [
+    ("missing = 1", True),
+    ("missing = 1 and a = 1", True),
+    ("missing = 1 and a = 2", False),
+    ("missing = 1 xor a = 1", True),
+    ("missing = 1 xor missing is null", True),
+    ("(missing = 1) is unknown", False),
+    ("at_least(2, missing = 1, gone = 2, a = 1)", True),
+    ("at_least(2, missing = 1, gone = 2, a = 3)", True),
+    ("at_least(2, missing = 1, a = 2, s = 'x')", False),
+    ("in_network(s, '10.0.0.0/8')", True),
+    ("lower(a) = 'x'", True),
+    ("lower(s) = 'x'", False),
+    ("any(s, it = 1)", True),
+    ("any(gone, it = 1)", True),
+    ("* = 'x'", False),
+    ("a > 3 * missing", True),
+    ("true or missing = 1", False),
+    ("a = 1 or missing = 1", False),
+]
+
+
+@pytest.mark.parametrize(("rule", "undefined"), UNDEFINED)
+def test_rules_that_are_never_defined(rule: str, undefined: bool) -> None:
+    events: list[object] = [{"a": 1, "s": "text"}, {"b": 2}]
+    assert any(f.kind == "undefined" for f in rules(rule, events=events).findings) is undefined
+    seen = [evaluate(parse(rule), event) for event in events]
+    assert all(truth is None for truth in seen) is undefined

@@ -11,22 +11,32 @@ from hypothesis import strategies as st
 from matchwood.language.names import KEYWORDS
 from matchwood.language.tree import (
     COMPARISONS,
+    EVERYTHING,
+    IT,
     And,
+    AtLeast,
     AttributeComparison,
     Between,
     Call,
     Comparison,
     Constant,
+    Elements,
     In,
+    InList,
     IsNull,
     Like,
+    LikeMany,
     Not,
     Or,
+    SumComparison,
+    TruthTest,
     VariableComparison,
     Xnor,
     Xor,
 )
 from matchwood.language.tree.arithmetic import Attribute, Sum, Variable
+from matchwood.language.tree.nodes import TRUTHS
+from matchwood.language.tree.subjects import lowered
 from matchwood.language.values import Time, read_time
 
 UNICODE = st.text(st.characters(exclude_categories=("Cs",)), max_size=6)
@@ -79,6 +89,28 @@ def of_one_family(make):
 
 
 like = st.builds(Like, names, st.sampled_from(["like", "ilike"]), patterns, st.booleans())
+derived = st.one_of(names.map(lowered), st.just(EVERYTHING))
+subjects = st.one_of(names, names, derived)
+mixed_in = st.builds(In, subjects, st.lists(literals, min_size=1, max_size=5), st.booleans())
+like_many = st.builds(
+    LikeMany,
+    subjects,
+    st.sampled_from(["like", "ilike"]),
+    st.sampled_from(["any", "all"]),
+    st.lists(patterns, min_size=1, max_size=3),
+)
+of_subjects = st.one_of(
+    st.builds(Comparison, subjects, st.sampled_from(COMPARISONS), literals),
+    st.builds(Like, subjects, st.just("like"), patterns, st.booleans()),
+    st.builds(
+        AttributeComparison, names.map(lowered), st.sampled_from(COMPARISONS), names.map(lowered)
+    ),
+    st.builds(
+        lambda subject, part: Call("contains", (Attribute(subject), part)), derived, literals
+    ),
+    mixed_in,
+    like_many,
+)
 predicates = st.one_of(
     st.builds(Comparison, names, st.sampled_from(COMPARISONS), literals),
     of_one_family(lambda family: st.builds(Between, names, family, family, st.booleans())),
@@ -144,6 +176,12 @@ def trees_over(leaves, max_leaves=12):
         leaves,
         lambda inner: st.one_of(
             st.builds(Not, inner),
+            st.builds(TruthTest, inner, st.sampled_from(TRUTHS), st.booleans()),
+            st.builds(
+                lambda count, rules: AtLeast(1 + count % len(rules), rules),
+                st.integers(0, 3),
+                st.lists(inner, min_size=1, max_size=4),
+            ),
             st.builds(
                 lambda kind, operands: kind(operands),
                 st.sampled_from([And, Or, Xor, Xnor]),
@@ -155,8 +193,56 @@ def trees_over(leaves, max_leaves=12):
 
 
 # One definition each for trees that need bindings and trees that `evaluate` can answer.
-trees = trees_over(st.one_of(predicates, predicates, calls, variable_comparisons))
-evaluable = trees_over(predicates)
+summands = st.recursive(
+    st.one_of(names.map(lambda n: (Attribute(n),)), st.integers(-9, 9).map(lambda n: (n,))),
+    lambda inner: st.builds(
+        lambda left, right, op: (*left, *right, op), inner, inner, st.sampled_from("+-*/")
+    ),
+    max_leaves=4,
+)
+sum_comparisons = st.builds(
+    SumComparison,
+    st.builds(lambda postfix, name: Sum((*postfix, Attribute(name), "*")), summands, names),
+    st.sampled_from(COMPARISONS),
+    st.one_of(summands.map(lambda p: Sum(p) if len(p) > 1 else p[0]), numbers, attributes),
+)
+of_element = st.one_of(
+    st.builds(Comparison, st.just(IT), st.sampled_from(COMPARISONS), literals),
+    st.builds(IsNull, st.just(IT), st.booleans()),
+    st.builds(Comparison, st.just(lowered(IT)), st.just("="), strings),
+)
+
+
+@st.composite
+def inner_rules(draw):
+    """A rule about an element; a function, because Hypothesis refuses long descriptions."""
+    leaves = st.one_of(predicates, of_subjects, of_element, sum_comparisons)
+    rule = draw(leaves)
+    for _ in range(draw(st.integers(0, 2))):
+        rule = draw(st.sampled_from([And, Or, Xor]))((rule, draw(leaves)))
+        if draw(st.booleans()):
+            rule = Elements(draw(st.sampled_from(Elements.KINDS)), draw(names), rule)
+    return rule
+
+
+elements = st.builds(Elements, st.sampled_from(Elements.KINDS), names, inner_rules())
+answered = st.one_of(predicates, predicates, of_subjects, sum_comparisons, elements)
+in_list = st.builds(InList, subjects, strings, st.booleans())
+
+
+@st.composite
+def answered_leaves(draw):
+    """What `evaluate` can answer; a function, because Hypothesis refuses its long description."""
+    return draw(answered)
+
+
+@st.composite
+def all_leaves(draw):
+    return draw(st.one_of(answered, answered, in_list, calls, variable_comparisons))
+
+
+trees = trees_over(all_leaves())
+evaluable = trees_over(answered_leaves())
 
 # Text that is nearly, or not at all, a rule
 

@@ -43,7 +43,6 @@ def test_literals_on_either_side():
     "build",
     [
         lambda: attr("a").isin(),
-        lambda: attr("a").isin(1, "x"),
         lambda: attr("a").between(1, "x"),
         lambda: attr("a").like("x\\"),
         lambda: attr("a").rlike("("),

@@ -16,6 +16,13 @@ Left out, because SQL says otherwise or nothing:
 - times: to the microsecond in DuckDB; SQLite has none, so they are texts that order alike;
 - `ilike`: DuckDB lowers instead of folding, so only letters where that is one; none in SQLite;
 - `rlike`: DuckDB has RE2 as `regexp_matches`; SQLite has none;
+- `like any` and `like all`, `at_least` and `in` of several families: SQL here has no such
+  operators, so they are written as `or` and `and`, and as a sum of booleans;
+- sums over attributes: only of small integers, since the engines round or overflow; a division is
+  by attributes that are never 0;
+- tests of truth: SQLite has no `unknown`, which is written as `is null`;
+- `lower`: only letters with one lower-case letter, and in SQLite only those of ASCII;
+- `any` and `every`: DuckDB has lists, SQLite has not;
 - NUL in strings, where SQLite's text ends.
 """
 
@@ -29,58 +36,24 @@ from typing import ClassVar
 import duckdb
 import pytest
 
+from language.sql_values import (
+    ASCII,
+    BEYOND_64_BITS,
+    CASED,
+    DECIMALS,
+    DOUBLE_LITERALS,
+    DOUBLES,
+    EXPRESSIONS,
+    INTEGERS,
+    LISTS,
+    SMALL,
+    STRINGS,
+    TIMES,
+)
 from matchwood import parse
 from matchwood.language import evaluate
 
 RULES, EVENTS = 100, 50  # in a batch
-
-INTEGERS = [*range(-3, 4), 10**6, 2**53 - 1, 2**53, 2**53 + 1, 2**63 - 2, 2**63 - 1]
-INTEGERS += [-n for n in INTEGERS]
-BEYOND_64_BITS = [2**63, 2**63 + 1, 2**64, -(2**63) - 1, 10**30, 10**30 + 1]
-DOUBLES = [0.0, -0.0, 0.1, 0.1 + 0.2, 0.3, -1.5, 1e14 + 0.5, 1e-300, 5e-324, 1e15, math.inf]
-DOUBLES += [-number for number in DOUBLES]
-DOUBLE_LITERALS = ["0", "0.1", "0.3", "-1.5", ".5", "1e14", "100000000000000.5", "1e-300", "-7"]
-DECIMALS = ["0", "0.1", "-0.1", "0.100", "2.5", "12345678901234.567", "-3", "7"]
-STRINGS = ["", "a", "A", "ab", "aB", "b", "a b", " a", "a ", "10", "9", "it's", "%", "_", "\\"]
-STRINGS += [
-    "é",
-    "e\u0301",
-    "É",
-    "ß",
-    "ẞ",
-    "ss",
-    "Σ",
-    "ς",
-    "\u212a",
-    "ı",
-    "İ",
-    "\uffff",
-    "😀",
-    "日本",
-]
-CASED = ["", "a", "A", "ab", "aB", "AB", "é", "É", "aé", "Ö%", "ö_", "日b", "😀"]
-EXPRESSIONS = [
-    "",
-    "a",
-    "^a",
-    "b$",
-    "^(a|é)+$",
-    "(?i)AB",
-    "[[:upper:]]",
-    "^.$",
-    "\\d+",
-    "\\pL",
-    "''",
-]
-TIMES = [
-    datetime(1, 1, 1),
-    datetime(1969, 12, 31, 23, 59, 59, 999_999),
-    datetime(1970, 1, 1),
-    datetime(2026, 1, 31),
-    datetime(2026, 1, 31, 10, 0, 0, 1),
-    datetime(2026, 2, 1) - timedelta(microseconds=1),
-    datetime(9999, 12, 31, 23, 59, 59, 999_999),
-]
 
 
 class Writer:
@@ -154,7 +127,51 @@ class Writer:
             self.bare,
             self.constant,
             self.calls,
+            self.like_many,
+            self.lower,
+            self.sum,
+            self.at_least,
         ]
+
+    def like_many(self):
+        name, which = self.rng.choice(["s1", "s2"]), self.rng.choice(["any", "all"])
+        patterns = [quoted(self.pattern()) for _ in range(self.rng.randint(1, 3))]
+        each = [f"{name} like {pattern} escape '\\'" for pattern in patterns]
+        sql = (" or " if which == "any" else " and ").join(each)
+        return f"{name} like {which} ({', '.join(patterns)})", f"({sql})"
+
+    def lower(self):
+        op = self.rng.choice(["=", "!=", "<", ">="])
+        rule = f"lower(l1) {op} {self.rng.choice(['lower(l2)', 'l2', quoted('ab'), quoted('AB')])}"
+        return rule, rule
+
+    def sum(self):
+        op = self.rng.choice(["=", "!=", "<", "<=", ">", ">="])
+        rule = self.rng.choice(
+            [
+                f"n1 {op} 3 * n2",
+                f"n1 + n2 {op} n1 * n2 - 2",
+                f"n1 - (n2 + 1) {op} 0",
+                f"2 * n1 {op} n2 + n1",
+            ]
+        )
+        return rule, rule
+
+    def at_least(self):
+        """So many conditions that are never undefined, which SQL can add up."""
+        count = self.rng.randint(1, 3)
+        tests = [self.test() for _ in range(3)]
+        rule = f"at_least({count}, {', '.join(rule for rule, _ in tests)})"
+        total = " + ".join(f"case when {sql} then 1 else 0 end" for _, sql in tests)
+        return rule, f"({total} >= {count})"
+
+    def test(self):
+        """A test of truth of a rule in parentheses."""
+        rule, sql = self.rule(0)
+        word = self.rng.choice(["true", "false", "unknown"])
+        no = self.rng.choice(["", "not "])
+        wanted = "null" if word == "unknown" else word
+        return f"({rule}) is {no}{word}", f"(({sql}) is {no}{wanted})"
 
     def operands(self):
         """Attributes and the literals to compare them with."""
@@ -220,6 +237,9 @@ class Writer:
 
     def operand(self, depth):
         nots = self.rng.choice(["", "", "", "not ", "not not "])
+        if depth and self.rng.random() < 0.1:
+            rule, sql = self.test()
+            return nots + rule, nots + sql
         if depth and self.rng.random() < 0.3:
             rule, sql = self.parity(depth) if self.rng.random() < 0.3 else self.rule(depth - 1)
             return f"{nots}({rule})", f"{nots}({sql})"
@@ -254,6 +274,11 @@ class DuckWriter(Writer):
         "t1": ("timestamp", TIMES),
         "t2": ("timestamp", TIMES),
         "e1": ("date", [time.date() for time in TIMES]),
+        "l1": ("varchar", CASED),
+        "l2": ("varchar", CASED),
+        "n1": ("integer", SMALL),
+        "n2": ("integer", SMALL),
+        "x1": ("integer[]", LISTS),
         "j1": ("timestamp", [time.isoformat() for time in TIMES]),  # a string, as from JSON
     }
 
@@ -272,7 +297,25 @@ class DuckWriter(Writer):
         ]
 
     def leaves(self):
-        return [*super().leaves(), self.ilike, self.rlike]
+        return [*super().leaves(), self.ilike, self.rlike, self.elements]
+
+    def elements(self):
+        """`any` and `every`: what a list of truths has, true of an element or of none."""
+        number, op = self.rng.randint(-2, 6), self.rng.choice(["=", "<", ">=", "!="])
+        truths = f"[e {op} {number} for e in x1]"
+        rule, sql = self.rng.choice(
+            [
+                ("any", f"list_bool_or({truths})"),
+                ("every", f"list_bool_and({truths})"),
+            ]
+        )
+        unknown = "list_count(x1) < len(x1)"
+        decided, otherwise = ("true", "false") if rule == "any" else ("false", "true")
+        case = (
+            f"case when x1 is null then null when {sql} = {decided} then {decided} "
+            f"when {unknown} then null else {otherwise} end"
+        )
+        return f"{rule}(x1, it {op} {number})", f"({case})"
 
     def ilike(self):
         pattern = "".join(self.rng.choices(["%", "_", "a", "B", "é", "Ö", "\\%"], k=2))
@@ -304,6 +347,10 @@ class LiteWriter(Writer):
         "b2": ("boolean", [True, False]),
         "t1": ("text", TIMES),
         "t2": ("text", TIMES),
+        "l1": ("text", ASCII),
+        "l2": ("text", ASCII),
+        "n1": ("integer", SMALL),
+        "n2": ("integer", SMALL),
     }
 
     def sql_time(self, value):

@@ -213,7 +213,9 @@ def test_registries():
         Operators([Operator("twice", print), Operator("twice", print)])
 
 
-@pytest.mark.parametrize("name", ["contains", "and", "a b", "1a", ""])
+@pytest.mark.parametrize(
+    "name", ["contains", "and", "a b", "1a", "", "any", "every", "At_Least", "lower"]
+)
 def test_names_that_rules_could_not_call(name):
     with pytest.raises(ValueError, match="name"):
         operator(name)(print)

@@ -1,6 +1,6 @@
 """What is called never true or always true is so, of every event with single values."""
 
-from time import perf_counter
+from time import process_time
 
 import pytest
 from hypothesis import given, settings
@@ -96,9 +96,9 @@ def test_gives_up_on_the_hard_ones_in_time() -> None:
         f"not (p{p}h{h} and p{q}h{h})" for h in holes for p in pigeons for q in pigeons if p < q
     ]
     rule = parse(" and ".join(f"({part})" for part in housed + alone))
-    start = perf_counter()
+    start = process_time()
     assert never_true(rule) is None
-    assert perf_counter() - start < 5
+    assert process_time() - start < 5
 
 
 @pytest.mark.parametrize("word", ["and", "or", "xor", "xnor"])

@@ -51,6 +51,11 @@ CASES = [
     # parity
     ("a xor (b xor c)", "a xor b xor c"),
     ("a xnor b xnor c", "a xor b xor c"),
+    ("a is unknown xor b is not unknown", "a is unknown xnor b is unknown"),
+    (
+        "a = 1 xnor at_least(1, c, d) xnor at_least(1, e, f) xnor b is not unknown",
+        "a = 1 xor b is unknown xor at_least(1, c, d) xor at_least(1, e, f)",
+    ),
     ("a xor b = 1 xor a", "a xor a xor b = 1"),
     ("not (a xor b)", "a xnor b"),
     ("a xor not b", "a xnor b"),

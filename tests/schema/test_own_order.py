@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from matchwood import Matcher, RuleError
+from matchwood import Matcher, RuleError, Schema, parse
 from matchwood.language import evaluate
 from schema.auctions import SCHEMA
 
@@ -52,3 +52,23 @@ def test_spelled_out_hierarchies() -> None:
     )
     with pytest.raises(RuleError, match="never has"):
         SCHEMA.spell_out("furniture_category < 'sofa'")
+
+
+def test_inside_elements() -> None:
+    size = {"values": ["small", "medium", "large"], "order": "listed"}
+    schema = Schema.from_dict({"attributes": {"items.size": size}})
+    rule = "any(items, not (size > 'small'))"
+    with pytest.raises(RuleError, match="'size' has an order of its own"):
+        evaluate(parse(rule), {"items": [{"size": "small"}]}, schema=schema)
+    with pytest.raises(RuleError, match="'size' has an order of its own"):
+        Matcher({"r": rule}, schema=schema)
+    tree = schema.spell_out(rule)
+    assert str(tree) == "any(items, not size in ('medium', 'large'))"
+    assert Matcher({"r": tree}, schema=schema).match({"items": [{"size": "small"}]}) == ["r"]
+
+
+def test_hierarchies_inside_elements_are_needed_when_a_rule_is_set() -> None:
+    with pytest.raises(RuleError, match=r"no hierarchy for .items\.size"):
+        Matcher({"r": "any(items, isa(size, 'a'))"}, schema=SCHEMA)
+    with pytest.raises(RuleError, match=r"a hierarchy for .items\.size"):
+        Matcher({"r": "any(items, isa(size, 'a'))"})

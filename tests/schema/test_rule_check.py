@@ -61,3 +61,53 @@ def test_an_attribute_that_no_type_has() -> None:
     schema = Schema.from_dict({"attributes": {"a": "number"}, "types": {"t": {}}})
     (problem,) = schema.check("a = 1")
     assert (problem.kind, problem.attribute) == ("unknown-attribute", "a")
+
+
+ORDERS = Schema.from_dict(
+    {
+        "attributes": {
+            "items.price": "number",
+            "items.size": {"values": ["small", "medium", "large"], "order": "listed"},
+            "items.parts.weight": "number",
+            "scores": "list of number",
+        }
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("rule", "kind", "attribute", "says"),
+    [
+        ("any(items, prise > 3)", "unknown-attribute", "items.prise", "did you mean 'items.pri"),
+        ("any(item, true)", "unknown-attribute", "item", "no attribute 'item'"),
+        ("every(items, price = 'x')", "family", "items.price", "'price' is asked for as a string"),
+        ("any(scores, it = 'x')", "family", "scores", "is a list of number by the schema"),
+        ("any(items, size = 'tiny')", "domain", "items.size", "found 'tiny'"),
+        ("any(items, size > 'small')", "order", "items.size", "in ('medium', 'large')"),
+        (
+            "any(items, any(parts, wait = 1))",
+            "unknown-attribute",
+            "items.parts.wait",
+            "no attribute",
+        ),
+        ("any(items, isa(size, 'a'))", "hierarchy", "items.size", "no hierarchy"),
+    ],
+)
+def test_refused_inside_elements(rule: str, kind: str, attribute: str, says: str) -> None:
+    (problem,) = ORDERS.check(rule)
+    assert (problem.kind, problem.attribute) == (kind, attribute)
+    assert says in problem.reason
+    with pytest.raises(RuleError, match="line 1, column"):
+        ORDERS.admit(rule)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "any(items, price > 3 and size in ('small'))",
+        "every(items, any(parts, weight > 1))",
+        "any(scores, it between 3 and 5)",
+    ],
+)
+def test_accepted_inside_elements(rule: str) -> None:
+    assert ORDERS.check(rule) == []

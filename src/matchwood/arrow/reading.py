@@ -16,6 +16,17 @@ from numpy.typing import NDArray
 from matchwood.kernels.array_types import Int64Array
 from matchwood.language.errors import EventError
 
+# Types, by number, that hold no others and encode none. Most columns have one of these, and a table
+# may have thousands of columns.
+_SIMPLE = frozenset(
+    kind.id
+    for kind in (
+        pa.null(), pa.bool_(), pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(),
+        pa.uint16(), pa.uint32(), pa.uint64(), pa.float16(), pa.float32(), pa.float64(),
+        pa.string(), pa.large_string(), pa.date32(), pa.timestamp("ns"),
+    )
+)  # fmt: skip
+
 # Milliseconds of a day.
 _DAY_MS = 86_400_000
 
@@ -39,6 +50,8 @@ def only_rows_tell(kind: pa.DataType) -> bool:
 
     Ask this before anything else is done with an array: Arrow's kernels may crash the process.
     """
+    if kind.id in _SIMPLE:
+        return False
     kind = _meant(kind)
     types = pa.types
     if types.is_struct(kind):
@@ -124,6 +137,8 @@ def _encodes(kind: pa.DataType, texts: bool = False) -> bool:
 
     A dictionary of strings counts only with `texts`.
     """
+    if kind.id in _SIMPLE:
+        return False
     types = pa.types
     if types.is_dictionary(kind):
         return texts or not (

@@ -16,6 +16,7 @@ from matchwood.language import parse
 from matchwood.language.errors import EventError, RuleError
 from matchwood.language.events import Event
 from matchwood.language.explanation import TRUTH_WORDS, Explanation, explain
+from matchwood.language.named_lists import NamedLists
 from matchwood.language.tree import Node
 from matchwood.schema import Schema
 from matchwood.schema.errors import nearest
@@ -90,8 +91,11 @@ def run_cases(
     schema: Schema | None = None,
     progress: CountProgress = lambda cases: None,
     operators: Mapping[str, Any] | None = None,
+    lists: NamedLists | None = None,
 ) -> CaseReport:
-    """Try every case of a file on the rules of another file, which may call `operators`.
+    """Try every case of a file on the rules of another file.
+
+    The rules may call `operators` and name `lists`.
 
     >>> from pathlib import Path
     >>> _ = Path("rules.csv").write_text("id,rule\\nadults,age >= 18\\n")
@@ -119,7 +123,7 @@ def run_cases(
         if isinstance(line, BadRow):
             failures = [CaseFailure(line.file, line.line, None, line.reason)]
         else:
-            failures = list(_try(str(cases), *line, trees, schema, operators))
+            failures = list(_try(str(cases), *line, trees, schema, operators, lists))
         report.failed += bool(failures)
         report.failures.extend(failures)
         progress(report.cases)
@@ -133,6 +137,7 @@ def _try(
     trees: dict[RuleId, Node],
     schema: Schema | None,
     operators: Mapping[str, Any] | None,
+    lists: NamedLists | None,
 ) -> Iterator[CaseFailure]:
     wrong = _wrong_form(form)
     if wrong:
@@ -154,7 +159,7 @@ def _try(
                 yield CaseFailure(file, line, name, reason, identity)
                 continue
             try:
-                explanation = explain(tree, event, operators=operators, schema=schema)
+                explanation = explain(tree, event, operators=operators, schema=schema, lists=lists)
             except (RuleError, EventError) as error:
                 yield CaseFailure(file, line, name, f"rule {identity!r}: {error}", identity)
                 continue

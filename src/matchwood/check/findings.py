@@ -18,6 +18,7 @@ CountProgress = Callable[[int], None]
 WARNINGS = (
     "never-true",
     "always-true",
+    "upper-case",
     "equal",
     "unknown-attribute",
     "family",

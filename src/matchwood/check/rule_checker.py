@@ -19,9 +19,11 @@ from matchwood.check.findings import (
     warn,
 )
 from matchwood.check.sample import Sample
+from matchwood.check.upper_case import never_lower
 from matchwood.language import parse
 from matchwood.language.errors import RuleError
 from matchwood.language.joins import joined
+from matchwood.language.named_lists import NamedLists, check_lists
 from matchwood.language.tree import Call, Node, attributes_in, walk
 from matchwood.language.tree.calls import BUILT_IN, check_operator
 from matchwood.rewrite import always_true, fingerprint, meaning, never_true
@@ -75,13 +77,14 @@ def check_rules(
     dialect: str | None = None,
     ignore: Collection[str] = (),
     operators: Mapping[str, Any] | None = None,
+    lists: NamedLists | None = None,
     progress: CountProgress = lambda rules: None,
 ) -> CheckReport:
     """Everything that is wrong, or looks wrong, in tables of rules.
 
     `ignore` names kinds of warnings to leave out; `progress` is called with the number of rules
     read so far. With `operators`, a rule that calls any other operator is an error; operators are
-    never called.
+    never called. With `lists`, a rule that names any other list is an error.
 
     >>> from pathlib import Path
     >>> _ = Path("rules.csv").write_text("id,rule\\na,age >=\\nb,age < 1 and age > 5\\n")
@@ -96,6 +99,7 @@ def check_rules(
         schema=schema,
         dialect=None if dialect is None else DIALECTS[dialect],
         operators=operators,
+        lists=lists,
     )
     file_order: dict[str, int] = {}
     for number, path in enumerate(paths):
@@ -117,6 +121,7 @@ class _Checker:
     schema: Schema | None
     dialect: Dialect | None
     operators: Mapping[str, Any] | None = None
+    lists: NamedLists | None = None
     report: CheckReport = field(default_factory=CheckReport)
     rows: dict[RuleId, RuleRow] = field(default_factory=dict)
     by_fingerprint: dict[int, list[RuleRow]] = field(default_factory=dict)
@@ -147,6 +152,8 @@ class _Checker:
             joined(tree, row.rule if isinstance(row.rule, str) else None)
             if self.operators is not None:
                 _check_calls(tree, self.operators)
+            if self.lists is not None:
+                check_lists(tree, self.lists)
         except RuleError as error:
             findings.append(of_error(row, error))
             return
@@ -162,6 +169,8 @@ class _Checker:
             yield warn(row, "never-true", "never true of single values")
         elif always_true(tree):
             yield warn(row, "always-true", "true of every event with single values")
+        for reason in never_lower(tree):
+            yield warn(row, "upper-case", reason)
         casts = "" if self.dialect is None else f" ({self.dialect.casts})"
         if self.schema is not None:
             for problem in self.schema.check(tree):
@@ -173,7 +182,7 @@ class _Checker:
                 yield warn(row, "unknown-attribute", reason)
             for _, _, reason in self.sample.misfits(tree):
                 yield warn(row, "family", reason + casts)
-            if self.sample.never_defined(tree, self.schema):
+            if self.sample.never_defined(tree, self.schema, self.lists):
                 events = _many(len(self.sample.events), "event")
                 yield warn(row, "undefined", f"undefined for each of {events} of the sample")
 

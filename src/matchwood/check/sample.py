@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
+from matchwood.check.alternatives import misfits_without_alternative
+from matchwood.language.bindings import Truth
 from matchwood.language.errors import EventError, RuleError
-from matchwood.language.evaluation import as_family, evaluate
+from matchwood.language.evaluation import asking, evaluate, truth_of
 from matchwood.language.events import Event
-from matchwood.language.tree import IsNull, Node, attributes_in, walk
+from matchwood.language.joins import joined
+from matchwood.language.named_lists import NamedLists
+from matchwood.language.predicate_truth import as_family
+from matchwood.language.tree import (
+    And,
+    AtLeast,
+    Constant,
+    IsNull,
+    Node,
+    Or,
+    TruthTest,
+    attributes_in,
+    fold,
+)
 from matchwood.language.values import NULL, Family, Value
+from matchwood.rewrite.meaning import Bits, joined_bits
 from matchwood.schema import Schema
 from matchwood.schema.errors import nearest
 from matchwood.schema.rule_check import expected_families
@@ -17,6 +34,9 @@ from matchwood.tables import BadRow, EventRow
 
 # Events of a sample; every rule may be evaluated on each of them.
 MAX_EVENTS = 1_000
+
+# Events on which a rule is tried as a whole: most rules are defined for one of the first.
+MAX_TRIED = 8
 
 
 @dataclass
@@ -29,6 +49,7 @@ class Sample:
     bad: list[BadRow] = field(default_factory=list)
     capped: bool = False
     _defined: dict[tuple[str, Family], int] = field(default_factory=dict)
+    _answers: list[Callable[[Node, Sequence[Truth]], Truth]] = field(default_factory=list)
     _near: dict[str, str] = field(default_factory=dict)
 
     @classmethod
@@ -74,21 +95,20 @@ class Sample:
 
     def misfits(self, tree: Node) -> Iterator[tuple[str, Family, str]]:
         """The attributes whose values are all of another family than the rule needs."""
-        reported: set[tuple[str, Family]] = set()
-        for node in walk(tree):
-            for name, family in expected_families(node):
-                families = self.families.get(name)
-                if not families or (name, family) in reported or self._holds(name, family):
-                    continue
-                reported.add((name, family))
-                sample_families = " or ".join(f"a {other}" for other in sorted(families))
-                reads = family is Family.TIME and Family.STRING in families
-                unread = " that does not read as one" if reads else ""
-                asked = f"{name!r} is asked for as a {family}"
-                yield name, family, f"{asked}, in the sample it is {sample_families}{unread}"
+        for name, family in misfits_without_alternative(tree, self._holds):
+            families = self.families.get(name)
+            if not families:
+                continue
+            sample_families = " or ".join(f"a {other}" for other in sorted(families))
+            reads = family is Family.TIME and Family.STRING in families
+            unread = " that does not read as one" if reads else ""
+            asked = f"{name!r} is asked for as a {family}"
+            yield name, family, f"{asked}, in the sample it is {sample_families}{unread}"
 
     def _holds(self, name: str, family: Family) -> bool:
         """Whether some value of the attribute, alone or in a list, is of the family."""
+        if name not in self.families:
+            return False
         if family is not Family.TIME:
             return family in self.families[name]
         for event in self.events:
@@ -109,28 +129,74 @@ class Sample:
             self._defined[name, family] = known
         return known
 
-    def never_defined(self, tree: Node, schema: Schema | None) -> bool:
+    def never_defined(
+        self, tree: Node, schema: Schema | None, lists: NamedLists | None = None
+    ) -> bool:
         """Whether the rule is undefined for every event of the sample.
 
-        False too if the rule cannot be evaluated here, because it calls a registered operator.
+        False too if the rule cannot be evaluated here, because it calls a registered operator or
+        names a list that is not given.
         """
-        surely = (1 << len(self.events)) - 1  # events for which all predicates are defined
-        for node in walk(tree):
-            if node.operands or isinstance(node, IsNull):
-                continue
-            asked = list(expected_families(node))
-            if not asked or getattr(node, "name", "") == "in_network":
-                surely = 0
-                break
-            surely &= self.defined(*asked[0])
-            if not surely:
-                break
+        surely, possibly = fold(tree, self._bounds)
         if surely or not self.events:
             return False
+        likely = (event for index, event in enumerate(self.events) if possibly >> index & 1)
         try:
-            return all(evaluate(tree, event, schema=schema) is None for event in self.events)
+            for event in islice(likely, MAX_TRIED):
+                if evaluate(tree, event, schema=schema, lists=lists) is not None:
+                    return False
+            true, false = self._truths(joined(tree), schema, lists)
         except (RuleError, EventError):
             return False
+        return not true | false
+
+    def _truths(self, tree: Node, schema: Schema | None, lists: NamedLists | None) -> Bits:
+        """The events for which a rule is true, and those for which it is false.
+
+        Predicates are evaluated one by one, each on those events only that may define it.
+        """
+        everywhere = (1 << len(self.events)) - 1
+        if not self._answers:
+            self._answers = [truth_of(e, asking(e, {}), schema, lists) for e in self.events]
+
+        def truths(node: Node, operands: Sequence[Bits]) -> Bits:
+            if operands:
+                return joined_bits(node, operands, everywhere)
+            _, possibly = self._bounds(node, ())
+            true = false = 0
+            while possibly:
+                last = possibly & -possibly
+                truth = self._answers[last.bit_length() - 1](node, ())
+                true |= last if truth is True else 0
+                false |= last if truth is False else 0
+                possibly ^= last
+            return true, false
+
+        return fold(tree, truths)
+
+    def _bounds(self, node: Node, operands: Sequence[tuple[int, int]]) -> tuple[int, int]:
+        """The events for which a node is surely defined, and those for which it may be.
+
+        So that few rules are evaluated, and on few events: of logs of many kinds, hardly any event
+        has the attributes of a rule.
+        """
+        everywhere = (1 << len(self.events)) - 1
+        if isinstance(node, IsNull | TruthTest | Constant):
+            return everywhere, everywhere
+        if not operands:
+            asked = list(expected_families(node))
+            if not asked:
+                return 0, everywhere
+            defined = self.defined(*asked[0])
+            return (0 if getattr(node, "name", "") == "in_network" else defined), defined
+        surely, possibly = everywhere, 0 if isinstance(node, And | Or | AtLeast) else everywhere
+        for sure, possible in operands:
+            surely &= sure
+            if isinstance(node, And | Or | AtLeast):
+                possibly |= possible
+            else:
+                possibly &= possible
+        return surely, possibly
 
 
 def _families(event: Event, name: str) -> Iterator[str]:

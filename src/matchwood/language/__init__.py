@@ -9,13 +9,17 @@
     tree/         what a rule is made of
     text/         rule text to tree, and back
     json/         the JSON form to tree, and back
-    builder       rules in Python: attr, var, call
+    builder       rules in Python: attr, it, at_least, var, call
     evaluation    `evaluate`: the meaning of the language
     joins         which calls and comparisons share variables
     bindings      the values that calls bind to variables
     explanation   `explain`: a rule with a truth at each node
+    predicate_truth  the truth of one predicate
     events        an event as attributes with values
+    seen          what predicates see of a value
     lists         what predicates see of a list
+    subjects      what predicates see of `lower(a)` and `*`
+    named_lists   the lists that `in list` looks up
     values        numbers, strings, booleans and times
     strings       `like`, `ilike` and `rlike`
     wildcards     where a piece of a `like` pattern is found
@@ -25,7 +29,7 @@
 The tree is the lowest layer: it imports neither the text nor the JSON form.
 """
 
-from matchwood.language.builder import attr, call, var
+from matchwood.language.builder import at_least, attr, call, it, var
 from matchwood.language.errors import EventError, RuleError
 from matchwood.language.evaluation import evaluate
 from matchwood.language.explanation import explain
@@ -40,11 +44,13 @@ __all__ = [
     "EventError",
     "Node",
     "RuleError",
+    "at_least",
     "attr",
     "call",
     "evaluate",
     "explain",
     "from_json",
+    "it",
     "parse",
     "to_json",
     "var",

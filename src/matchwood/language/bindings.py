@@ -11,7 +11,8 @@ from fractions import Fraction
 from itertools import islice
 from typing import Any
 
-from matchwood.language.events import LISTS, Event
+from matchwood.language.events import Event
+from matchwood.language.seen import LISTS
 from matchwood.language.tree.arithmetic import Attribute, Side, Sum, Variable
 from matchwood.language.tree.nodes import And, Node, Not, Or, Xnor, Xor, fold
 from matchwood.language.tree.predicates import Call, VariableComparison
@@ -235,9 +236,7 @@ def truth_of_constraint(constraint: Node, bound: Substitution, seen: Event) -> T
     def truth(node: Node, operands: Sequence[Truth]) -> Truth:
         match node:
             case VariableComparison():
-                return _compare(
-                    _side(node.left, bound, seen), node.op, _side(node.right, bound, seen)
-                )
+                return compare_sides(node.left, node.op, node.right, bound, seen)
             case Not():
                 return None if operands[0] is None else not operands[0]
             case And():
@@ -254,6 +253,11 @@ def truth_of_constraint(constraint: Node, bound: Substitution, seen: Event) -> T
     return fold(constraint, truth)
 
 
+def compare_sides(left: Side, op: str, right: Side, bound: Substitution, seen: Event) -> Truth:
+    """The truth of a comparison of two operands under a substitution."""
+    return _compare(_side(left, bound, seen), op, _side(right, bound, seen))
+
+
 def _side(side: Side, bound: Substitution, seen: Event) -> Value:
     if isinstance(side, Variable):
         return bound[side.name][1]
@@ -261,12 +265,12 @@ def _side(side: Side, bound: Substitution, seen: Event) -> Value:
         value = seen[side.name]
         return value if isinstance(value, Value) else OPAQUE
     if isinstance(side, Sum):
-        return _sum(side, bound)
+        return _sum(side, bound, seen)
     return Value(family_of(side), side)
 
 
-def _sum(sum_: Sum, bound: Substitution) -> Value:
-    """A sum, exact; null if a variable is not a number, or for a division by zero."""
+def _sum(sum_: Sum, bound: Substitution, seen: Event) -> Value:
+    """A sum, exact; null if a term is not a single number, or for a division by zero."""
     stack: list[Fraction] = []
     for term in sum_.postfix:
         if isinstance(term, str):
@@ -275,8 +279,7 @@ def _sum(sum_: Sum, bound: Substitution) -> Value:
                 return NULL
             stack.append(_OPERATIONS[term](left, right))
             continue
-        value = bound[term.name][1] if isinstance(term, Variable) else Value(Family.NUMBER, term)
-        number = _fraction(value)
+        number = _fraction(_side(term, bound, seen))
         if number is None:
             return NULL
         stack.append(number)

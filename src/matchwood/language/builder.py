@@ -4,29 +4,48 @@ from __future__ import annotations
 
 from typing import Any
 
+from matchwood.language.errors import RuleError
 from matchwood.language.tree import (
-    AttributeComparison,
+    EVERYTHING,
+    IT,
+    AtLeast,
     Between,
     Call,
     Comparison,
+    Derived,
+    Elements,
+    Everything,
     In,
+    InList,
     IsNull,
     Like,
+    LikeMany,
     Node,
-    VariableComparison,
+    compared,
+    node_of,
 )
 from matchwood.language.tree.arithmetic import Attribute, Side, Sum, Variable, join
+from matchwood.language.tree.subjects import lowered
 from matchwood.language.values import literal
 
 
 def attr(name: str) -> Attr:
-    """An attribute, to build predicates with.
+    """An attribute, to build predicates with; `attr("*")` is all values of an event.
 
     >>> rule = (attr("age") >= 18) & attr("tier").isin("gold", "platinum") & ~attr("blocked")
     >>> print(rule)
     age >= 18 and tier in ('gold', 'platinum') and not blocked
     """
-    return Attr(name)
+    return Attr(EVERYTHING if name == EVERYTHING.word and not isinstance(name, Derived) else name)
+
+
+def at_least(count: int, *rules: object) -> AtLeast:
+    """True of an event of which at least so many of the rules are true.
+
+    >>> print(at_least(2, attr("a") > 1, attr("b"), attr("c").is_null()))
+    at_least(2, a > 1, b, c is null)
+    """
+    return AtLeast(count, [node_of(rule) for rule in rules])
 
 
 def var(name: str) -> Var:
@@ -82,7 +101,37 @@ class _Comparable:
         return self._compare(">=", other)
 
 
-class Attr(_Comparable):
+class _Summable:
+    """Arithmetic operators build a sum of attributes, variables and numbers."""
+
+    __slots__ = ()
+
+    def __add__(self, other: object) -> Var:
+        return Var(join(_term(self), "+", _term(other)))
+
+    def __radd__(self, other: object) -> Var:
+        return Var(join(_term(other), "+", _term(self)))
+
+    def __sub__(self, other: object) -> Var:
+        return Var(join(_term(self), "-", _term(other)))
+
+    def __rsub__(self, other: object) -> Var:
+        return Var(join(_term(other), "-", _term(self)))
+
+    def __mul__(self, other: object) -> Var:
+        return Var(join(_term(self), "*", _term(other)))
+
+    def __rmul__(self, other: object) -> Var:
+        return Var(join(_term(other), "*", _term(self)))
+
+    def __truediv__(self, other: object) -> Var:
+        return Var(join(_term(self), "/", _term(other)))
+
+    def __rtruediv__(self, other: object) -> Var:
+        return Var(join(_term(other), "/", _term(self)))
+
+
+class Attr(_Comparable, _Summable):
     """An attribute: compare it, or combine it as it is (`attr("vip") & …` is `vip = true`).
 
     >>> age, city = attr("age"), attr("city")
@@ -98,11 +147,7 @@ class Attr(_Comparable):
         self.name = name
 
     def _compare(self, op: str, other: object) -> Node:
-        if isinstance(other, Attr):
-            return AttributeComparison(self.name, op, other.name)
-        if isinstance(other, Var):
-            return VariableComparison(Attribute(self.name), op, other.side)
-        return Comparison(self.name, op, other)
+        return compared(Attribute(self.name), op, _side(other))
 
     def eq(self, other: object) -> Node:
         return self._compare("=", other)
@@ -140,6 +185,44 @@ class Attr(_Comparable):
     def not_rlike(self, pattern: str) -> Node:
         return Like(self.name, "rlike", pattern, True)
 
+    def like_any(self, *patterns: str) -> Node:
+        return LikeMany(self.name, "like", "any", patterns)
+
+    def like_all(self, *patterns: str) -> Node:
+        return LikeMany(self.name, "like", "all", patterns)
+
+    def ilike_any(self, *patterns: str) -> Node:
+        return LikeMany(self.name, "ilike", "any", patterns)
+
+    def ilike_all(self, *patterns: str) -> Node:
+        return LikeMany(self.name, "ilike", "all", patterns)
+
+    def rlike_any(self, *patterns: str) -> Node:
+        return LikeMany(self.name, "rlike", "any", patterns)
+
+    def rlike_all(self, *patterns: str) -> Node:
+        return LikeMany(self.name, "rlike", "all", patterns)
+
+    def in_list(self, name: str) -> Node:
+        return InList(self.name, name)
+
+    def not_in_list(self, name: str) -> Node:
+        return InList(self.name, name, True)
+
+    def any(self, rule: object) -> Node:
+        """Whether the rule is true of some element of the list."""
+        return Elements("any", self.name, node_of(rule))
+
+    def every(self, rule: object) -> Node:
+        """Whether the rule is true of every element of the list."""
+        return Elements("every", self.name, node_of(rule))
+
+    def lower(self) -> Attr:
+        """The value in lower case."""
+        if isinstance(self.name, Everything):
+            raise RuleError("'lower' takes an attribute, found '*'")
+        return Attr(lowered(self.name))
+
     def is_null(self) -> Node:
         return IsNull(self.name)
 
@@ -163,7 +246,27 @@ class Attr(_Comparable):
 
     def as_rule(self) -> Node:
         """The attribute as a predicate of its own: `vip = true`."""
+        if isinstance(self.name, Everything):
+            raise RuleError("expected a predicate of '*', found '*' alone")
         return Comparison(self.name, "=", True)
+
+    def is_true(self) -> Node:
+        return self.as_rule().is_true()
+
+    def is_not_true(self) -> Node:
+        return self.as_rule().is_not_true()
+
+    def is_false(self) -> Node:
+        return self.as_rule().is_false()
+
+    def is_not_false(self) -> Node:
+        return self.as_rule().is_not_false()
+
+    def is_unknown(self) -> Node:
+        return self.as_rule().is_unknown()
+
+    def is_not_unknown(self) -> Node:
+        return self.as_rule().is_not_unknown()
 
     def __and__(self, other: object) -> Node:
         return self.as_rule() & other
@@ -184,8 +287,8 @@ class Attr(_Comparable):
         return f"attr({self.name!r})"
 
 
-class Var(_Comparable):
-    """A variable, or a sum of variables and numbers.
+class Var(_Comparable, _Summable):
+    """A variable, or a sum of variables, attributes and numbers.
 
     >>> print(var("boats") > 2 * var("guards") + 1)
     ?boats > 2 * ?guards + 1
@@ -197,31 +300,7 @@ class Var(_Comparable):
         self.side = side
 
     def _compare(self, op: str, other: object) -> Node:
-        return VariableComparison(self.side, op, _side(other))
-
-    def __add__(self, other: object) -> Var:
-        return Var(join(self.side, "+", _number(other)))
-
-    def __radd__(self, other: object) -> Var:
-        return Var(join(_number(other), "+", self.side))
-
-    def __sub__(self, other: object) -> Var:
-        return Var(join(self.side, "-", _number(other)))
-
-    def __rsub__(self, other: object) -> Var:
-        return Var(join(_number(other), "-", self.side))
-
-    def __mul__(self, other: object) -> Var:
-        return Var(join(self.side, "*", _number(other)))
-
-    def __rmul__(self, other: object) -> Var:
-        return Var(join(_number(other), "*", self.side))
-
-    def __truediv__(self, other: object) -> Var:
-        return Var(join(self.side, "/", _number(other)))
-
-    def __rtruediv__(self, other: object) -> Var:
-        return Var(join(_number(other), "/", self.side))
+        return compared(self.side, op, _side(other))
 
     def __bool__(self) -> bool:
         raise TypeError("a variable has no truth of its own: compare it")
@@ -230,5 +309,10 @@ class Var(_Comparable):
         return f"var({self.side!r})"
 
 
-def _number(value: object) -> Side:
-    return value.side if isinstance(value, Var) else literal(value)
+def _term(value: object) -> Side:
+    """A term of a sum for an object of this module, or for a number."""
+    return _side(value) if isinstance(value, Attr | Var) else literal(value)
+
+
+# The element itself, inside `any` and `every`.
+it = Attr(IT)

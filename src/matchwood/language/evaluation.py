@@ -5,28 +5,50 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
-from matchwood.language.bindings import Answer, Ask, Truth, rows_of, substitutions, truth_of_join
+from matchwood.language.bindings import (
+    Answer,
+    Ask,
+    Truth,
+    compare_sides,
+    rows_of,
+    substitutions,
+    truth_of_join,
+)
 from matchwood.language.errors import RuleError
-from matchwood.language.events import Event, Seen
+from matchwood.language.events import Event
 from matchwood.language.joins import joined
-from matchwood.language.lists import ListValues
-from matchwood.language.strings import ilike, like, rlike
+from matchwood.language.named_lists import NamedLists
+from matchwood.language.predicate_truth import (
+    as_family,
+    compare_attributes,
+    elements_of,
+    in_list,
+    positive_form,
+)
 from matchwood.language.tree import (
     And,
+    AtLeast,
     AttributeComparison,
     Between,
     Call,
     Comparison,
     Constant,
+    Derived,
+    Elements,
     In,
+    InList,
     IsNull,
     Like,
+    LikeMany,
     Node,
     Not,
     Or,
+    SumComparison,
+    TruthTest,
     Xnor,
     Xor,
     fold,
+    inner_name,
 )
 from matchwood.language.tree.arithmetic import Attribute, Variable
 from matchwood.language.tree.calls import address, network
@@ -34,11 +56,8 @@ from matchwood.language.tree.variables import Join, canonical_call
 from matchwood.language.values import (
     NULL,
     Family,
-    Literal,
     Value,
     family_of,
-    holds,
-    read_time,
 )
 
 Operator = Callable[..., object]
@@ -60,11 +79,13 @@ def evaluate(
     *,
     operators: Mapping[str, Operator] | None = None,
     schema: Hierarchies | None = None,
+    lists: NamedLists | None = None,
 ) -> Truth:
     """Whether a rule is true of an event: True, False, or None for undefined.
 
     `operators` are the functions that rules call, with the values of the arguments (see
-    `asking`). `schema` has the hierarchies of `isa`. It is a RuleError if a rule compares values
+    `asking`). `schema` has the hierarchies of `isa`, and `lists` the lists that rules name. It is a
+    RuleError if a rule compares values
     that have an order of their own in the schema, or uses variables where it may not (see
     `joins`).
 
@@ -75,7 +96,7 @@ def evaluate(
     """
     seen = event if isinstance(event, Event) else Event(event)
     refuse_orders(tree, schema)
-    return fold(joined(tree), truth_of(seen, asking(seen, operators or {}), schema))
+    return fold(joined(tree), truth_of(seen, asking(seen, operators or {}), schema, lists))
 
 
 def refuse_orders(tree: Node, schema: Hierarchies | None, text: str | None = None) -> None:
@@ -127,7 +148,7 @@ def joins_of(tree: Node) -> Iterator[Join]:
 
 
 def truth_of(
-    seen: Event, ask: Ask, schema: Hierarchies | None
+    seen: Event, ask: Ask, schema: Hierarchies | None, lists: NamedLists | None = None
 ) -> Callable[[Node, Sequence[Truth]], Truth]:
     """A function from a node and the truths of its operands to its truth: the whole language.
 
@@ -149,11 +170,25 @@ def truth_of(
             case Xnor():
                 # From left to right, each further operand negates once more.
                 return parity((*operands, *(True for _ in operands[1:])))
+            case AtLeast():
+                return threshold(node.count, operands)
+            case TruthTest():
+                return (operands[0] is TRUTHS[node.truth]) is not node.negated
             case IsNull():
                 return (seen[node.attribute] == NULL) is not node.negated
             case Comparison() | Between() | In() | Like():
                 positive = positive_form(node, seen)
                 return negation(positive) if node.negated else positive
+            case LikeMany():
+                several = [positive_form(pattern, seen) for pattern in node.each()]
+                return disjunction(several) if node.which == "any" else conjunction(several)
+            case InList():
+                positive = in_list(node, seen, lists)
+                return negation(positive) if node.negated else positive
+            case Elements():
+                return elements(node, seen, ask, schema, lists)
+            case SumComparison():
+                return compare_sides(node.left, node.op, node.right, {}, seen)
             case AttributeComparison():
                 return compare_attributes(seen[node.left], node.op, seen[node.right])
             case Call():
@@ -188,68 +223,47 @@ def parity(truths: Sequence[Truth]) -> Truth:
     return None if None in truths else sum(map(bool, truths)) % 2 == 1
 
 
-# Predicates
+def threshold(count: int, truths: Sequence[Truth]) -> Truth:
+    """Whether so many truths are true; undefined if the undefined ones decide it."""
+    true = sum(truth is True for truth in truths)
+    if true >= count:
+        return True
+    return None if true + sum(truth is None for truth in truths) >= count else False
 
 
-def positive_form(node: Comparison | Between | In | Like, seen: Event) -> Truth:
-    """The truth of a predicate without its `not`.
-
-    A list satisfies it if any of its values does; for a list it is never undefined.
-    """
-    value = seen[node.attribute]
-    if isinstance(value, Value):
-        return of_single(node, value)
-    ordered = elements_of(seen, node.attribute).of(node.family)
-    if isinstance(node, Like):
-        return any(PATTERNS[node.kind](text, node.pattern) for text in ordered.values)
-    return ordered.satisfies(node)
+# What each test of truth asks for.
+TRUTHS: dict[str, Truth] = {"true": True, "false": False, "unknown": None}
 
 
-def of_single(node: Comparison | Between | In | Like, value: Value) -> Truth:
-    """The truth of a predicate without its `not`, for one value."""
-    compared = as_family(value, node.family)
-    if compared is None:
+# Elements
+
+
+def elements(
+    node: Elements,
+    seen: Event,
+    ask: Ask,
+    schema: Hierarchies | None,
+    lists: NamedLists | None,
+) -> Truth:
+    """Whether a rule is true of some element, or of every one."""
+    inside = seen.inside(node.attribute)
+    if inside is None:
         return None
-    match node:
-        case Comparison():
-            return holds(compared, "=" if node.negated else node.op, node.value)
-        case Between():
-            return holds(compared, ">=", node.low) and holds(compared, "<=", node.high)
-        case In():
-            return compared in node.values
-        case Like():
-            return PATTERNS[node.kind](str(compared), node.pattern)
+    below = None if schema is None else ElementHierarchies(schema, node.attribute)
+    truths = [fold(node.rule, truth_of(element, ask, below, lists)) for element in inside]
+    return disjunction(truths) if node.kind == "any" else conjunction(truths)
 
 
-PATTERNS: dict[str, Callable[[str, str], bool]] = {"like": like, "ilike": ilike, "rlike": rlike}
+class ElementHierarchies:
+    """The hierarchies of the attributes of elements, which are named after their path."""
 
+    def __init__(self, schema: Hierarchies, path: str) -> None:
+        self._schema = schema
+        self._path = path
 
-def elements_of(seen: Event, attribute: str) -> ListValues:
-    """The sorted values of a list, which are sorted when they are first needed."""
-    elements = seen.elements.get(attribute)
-    if elements is None:
-        values = seen[attribute]
-        assert not isinstance(values, Value)
-        elements = seen.elements[attribute] = ListValues(values)
-    return elements
-
-
-def as_family(value: Value, family: Family) -> Literal | None:
-    """The value if it is of the family, with strings read as times for times; else None."""
-    if value.family is family:
-        return value.value
-    if family is Family.TIME and value.family is Family.STRING:
-        return read_time(str(value.value))
-    return None
-
-
-def compare_attributes(left: Seen, op: str, right: Seen) -> Truth:
-    """A comparison of two attributes, undefined if one is a list or they are of two families."""
-    if not isinstance(left, Value) or not isinstance(right, Value):
-        return None
-    if left.family is None or left.family is not right.family:
-        return None
-    return holds(left.value, op, right.value)
+    def is_a(self, attribute: str, value: str, kind: str) -> bool:
+        """Whether `value` is `kind` or below it in the hierarchy of an attribute."""
+        return self._schema.is_a(inner_name(self._path, attribute), value, kind)
 
 
 # Calls
@@ -360,5 +374,9 @@ def argument_values(node: Call, seen: Event) -> list[object] | None:
         value = seen[argument.name]
         if isinstance(value, Value) and value.family is None:
             return None
-        values.append(seen.given(argument.name))
+        if isinstance(argument.name, Derived):
+            given = value.value if isinstance(value, Value) else [one.value for one in value]
+            values.append(given)
+        else:
+            values.append(seen.given(argument.name))
     return values

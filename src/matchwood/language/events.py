@@ -11,7 +11,10 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from matchwood.language.errors import EventError
-from matchwood.language.values import NULL, OPAQUE, Value, is_text, listed, read
+from matchwood.language.seen import LISTS, MAX_VALUES, Seen, see
+from matchwood.language.subjects import flat_values, seen_of, values_in
+from matchwood.language.tree.subjects import Derived, Element
+from matchwood.language.values import NULL, Value, is_text, listed
 
 if TYPE_CHECKING:
     from matchwood.language.lists import ListValues
@@ -22,60 +25,84 @@ EventMapping = Mapping[str, Any]
 # Levels of objects and lists within each other.
 MAX_DEPTH = 100
 
-# Values of one event. An object that occurs twice counts twice, so that an event of shared objects
-# cannot expand without bound.
-MAX_VALUES = 1_000_000
-
-# What counts as a list.
-LISTS = (list, tuple, set, frozenset)
-
 # Types of values that need no conversion.
 _COMMON = frozenset((str, int, float, bool, type(None), dict, list))
-
-# What predicates see of an attribute: a single value, or the values of a list.
-Seen = Value | tuple[Value, ...]
 
 
 class Event:
     """The attributes of an event; each is converted once, when it is first needed."""
 
-    __slots__ = ("_read", "elements", "raw")
+    __slots__ = ("_inside", "_read", "elements", "raw")
 
     def __init__(self, event: object) -> None:
         self.raw = attributes_of(event)
         self._read: dict[str, Seen] = {}
         self.elements: dict[str, ListValues] = {}  # what predicates see of lists (`lists`)
+        self._inside: dict[str, list[Event] | None] = {}
 
     def __getitem__(self, attribute: str) -> Seen:
         """What predicates see: NULL if the attribute is missing, a tuple for a list."""
         seen = self._read.get(attribute)
         if seen is None:
-            seen = self._read[attribute] = see(attribute, self.raw.get(attribute))
+            seen = self._read[attribute] = self._see(attribute)
         return seen
+
+    def _see(self, attribute: str) -> Seen:
+        if isinstance(attribute, Derived):
+            return seen_of(attribute, self)
+        return see(attribute, self.given(attribute))
+
+    def values(self) -> Iterator[Value]:
+        """All values of the event, at any depth."""
+        return values_in(self)
+
+    def inside(self, path: str) -> list[Event] | None:
+        """The elements of a list as events; None if the path is missing or null.
+
+        An object, or a single value, is a list of one.
+        """
+        if path not in self._inside:
+            self._inside[path] = self._elements(path)
+        return self._inside[path]
+
+    def _elements(self, path: str) -> list[Event] | None:
+        value = listed(self.given(path))
+        if not isinstance(value, (Mapping, *LISTS)) and self[path] == NULL:
+            return None
+        items = value if isinstance(value, LISTS) else [value]
+        try:
+            return [ElementEvent(item) for item in items]
+        except EventError as error:
+            raise EventError(error.reason, path) from error
 
     def given(self, attribute: str) -> object:
         """The value of an attribute as it was given; None if it is missing."""
         return self.raw.get(attribute)
 
 
-def see(attribute: str, value: object) -> Seen:
-    """What predicates see of the value of an attribute; an EventError if it cannot be read."""
-    try:
-        if isinstance(value, LISTS):
-            return tuple(NULL if item is None else _single(attribute, item) for item in value)
-        return _single(attribute, value)
-    except (ArithmeticError, ValueError, TypeError, AttributeError) as error:
-        if isinstance(error, EventError):
-            raise
-        raise EventError(f"its value cannot be read: {error}", attribute) from error
+class ElementEvent(Event):
+    """An element of a list, as the rules inside `any` and `every` see it."""
 
+    __slots__ = ("_element",)
 
-def _single(attribute: str, value: object) -> Value:
-    if isinstance(value, (Mapping, *LISTS)):
-        return OPAQUE
-    if isinstance(value, str) and not is_text(value):
-        raise EventError("a string is not valid Unicode", attribute)
-    return read(value)
+    def __init__(self, element: object) -> None:
+        self._element = listed(element)
+        super().__init__(self._element if isinstance(self._element, Mapping) else {})
+
+    def _see(self, attribute: str) -> Seen:
+        if isinstance(attribute, Element):
+            return see("it", self._element)
+        return super()._see(attribute)
+
+    def values(self) -> Iterator[Value]:
+        return (
+            values_in(self)
+            if isinstance(self._element, Mapping)
+            else flat_values("it", self._element)
+        )
+
+    def given(self, attribute: str) -> object:
+        return self._element if isinstance(attribute, Element) else super().given(attribute)
 
 
 def attributes_of(event: object) -> dict[str, object]:

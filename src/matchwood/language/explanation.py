@@ -18,8 +18,9 @@ from matchwood.language.evaluation import (
 )
 from matchwood.language.events import Event
 from matchwood.language.joins import joined
+from matchwood.language.named_lists import NamedLists
 from matchwood.language.text.printing import outline, to_text
-from matchwood.language.tree import Node, Not, fold
+from matchwood.language.tree import AtLeast, Node, Not, TruthTest, fold
 from matchwood.language.tree.variables import Join
 
 # What each truth is called.
@@ -109,6 +110,7 @@ def explain(
     *,
     operators: Mapping[str, Operator] | None = None,
     schema: Hierarchies | None = None,
+    lists: NamedLists | None = None,
 ) -> Explanation:
     """The tree with true, false or undefined at each node, and the values seen.
 
@@ -130,7 +132,7 @@ def explain(
     tree = joined(tree)
     seen = event if isinstance(event, Event) else Event(event)
     ask = asking(seen, operators or {})
-    of_node = truth_of(seen, ask, schema)
+    of_node = truth_of(seen, ask, schema, lists)
     truths: dict[int, Truth] = {}
 
     def noted(node: Node, operands: Sequence[Truth]) -> Truth:
@@ -140,7 +142,7 @@ def explain(
     fold(tree, noted)
     lines = []
     for branch, node in outline(tree):
-        values = {name: seen.raw.get(name, _NO_VALUE) for name in getattr(node, "attributes", ())}
+        values = {name: seen.raw.get(name, _NO_VALUE) for name in node.attributes}
         if isinstance(node, Join):
             values |= _bound(node, seen, ask)
         lines.append(ExplanationLine(truths[id(node)], branch, _label(node), values))
@@ -156,4 +158,11 @@ def _bound(join: Join, seen: Event, ask: Ask) -> dict[str, object]:
 def _label(node: Node) -> str:
     if not node.operands:
         return to_text(node)
-    return "not" if isinstance(node, Not) else type(node).word  # type: ignore[attr-defined]
+    match node:
+        case Not():
+            return "not"
+        case TruthTest():
+            return f"is {node.asks}"
+        case AtLeast():
+            return f"at_least {node.count} of {len(node.operands)}"
+    return str(type(node).word)  # type: ignore[attr-defined]

@@ -19,11 +19,18 @@ from typing import NamedTuple
 
 from matchwood.language.errors import RuleError
 from matchwood.language.text.tokens import find_variable
-from matchwood.language.tree.nodes import And, Node, Not, fold
+from matchwood.language.tree.nodes import And, Node, Not, Or, Xnor, Xor, fold
 from matchwood.language.tree.predicates import Call, VariableComparison
 from matchwood.language.tree.variables import Join, constrained, has_variables, variables_of
 
-_WORDS = {"Or": "or", "Not": "not", "Xor": "xor", "Xnor": "xnor"}
+_WORDS = {
+    "AtLeast": "at_least",
+    "Not": "not",
+    "Or": "or",
+    "TruthTest": "is",
+    "Xnor": "xnor",
+    "Xor": "xor",
+}
 
 
 class _Open(NamedTuple):
@@ -71,10 +78,9 @@ def _gathered(node: Node, operands: Sequence[_Open]) -> _Open:
         if isinstance(node, Call) and next(variables_of(node), None) is not None:
             return _Open((), (node,), (), frozenset())
         return _Open((node,), (), (), frozenset())
-    if all(_is_constraint(operand) for operand in operands):
-        kind = type(node)
-        inner = [operand.constraints[0] for operand in operands]
-        made = Not(inner[0]) if isinstance(node, Not) else kind(inner)  # type: ignore[call-arg]
+    combines = isinstance(node, And | Or | Not | Xor | Xnor)
+    if combines and all(_is_constraint(operand) for operand in operands):
+        made = node.over([operand.constraints[0] for operand in operands])
         return _Open((), (), (made,), frozenset())
     if isinstance(node, And):
         return _together(operands)
@@ -87,8 +93,7 @@ def _gathered(node: Node, operands: Sequence[_Open]) -> _Open:
                 "call binds it: put the comparison beside the call, in one 'and'",
             )
     closed = [_closed(operand) for operand in operands]
-    below = [operand for operand, _ in closed]
-    made = Not(below[0]) if isinstance(node, Not) else type(node)(below)  # type: ignore[call-arg]
+    made = node.over([operand for operand, _ in closed])
     return _Open((made,), (), (), frozenset().union(*(inside for _, inside in closed)))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import Any, NamedTuple
 
-from matchwood.language.tree.predicates import Between, Comparison, In
+from matchwood.language.tree.predicates import Between, Comparison
 from matchwood.language.values import Family, Literal, Value, holds, read_time
 
 
@@ -19,10 +19,8 @@ class SortedValues(NamedTuple):
     values: list[Any]
     members: frozenset[Any]
 
-    def satisfies(self, node: Comparison | Between | In) -> bool:
+    def satisfies(self, node: Comparison | Between) -> bool:
         """Whether any of the values satisfies a predicate without its `not`."""
-        if isinstance(node, In):
-            return not self.members.isdisjoint(node.values)
         if isinstance(node, Between):
             first = bisect_left(self.values, node.low)
             return first < len(self.values) and bool(self.values[first] <= node.high)

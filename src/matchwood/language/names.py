@@ -23,6 +23,9 @@ KEYWORDS = frozenset(
     )
 )
 
+# Words that are special before a parenthesis, in lower case; no operator may have one as its name.
+SPECIAL_CALLS = frozenset(("any", "every", "at_least", "lower"))
+
 # A regular expression for one name: a letter or _, then letters, digits and _.
 NAME = r"[^\W\d]\w*+"
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from matchwood.language.errors import RuleError
 from matchwood.language.json.form import from_json
 from matchwood.language.text.parser import parse_text
-from matchwood.language.tree import Node
+from matchwood.language.tree import Node, uses_element
 
 
 def parse(rule: object) -> Node:
@@ -21,7 +22,14 @@ def parse(rule: object) -> Node:
     if isinstance(rule, str) and not rule.lstrip().startswith("{"):
         return parse_text(rule)
     if isinstance(rule, Node):
-        return rule
+        return _whole(rule)
     if hasattr(rule, "as_rule"):
-        return rule.as_rule()  # type: ignore[no-any-return]
+        return _whole(rule.as_rule())
     return from_json(rule)
+
+
+def _whole(tree: Node) -> Node:
+    """A rule built in Python, which is the only form in which `it` may stand outside elements."""
+    if uses_element(tree):
+        raise RuleError("'it' stands for an element: use it inside any(…) or every(…)")
+    return tree

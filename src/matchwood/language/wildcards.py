@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import codecs
 import math
 import random
 from functools import lru_cache
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
 # Any one character, in a piece. It is half of a surrogate pair, which no pattern or value has.
 ANY = "\udfff"
+
+# Text as code points of four bytes. Python imports a codec when it is first used, and a process
+# that is forked meanwhile would wait for ever for that import to end: so it is looked up here.
+CODE_POINTS = codecs.lookup("utf-32-le").name
 
 # Characters of the longest piece that is searched for with bit masks.
 SHORT = 256
@@ -98,7 +103,7 @@ def _find_by_sums(value: str, piece: str, start: int, end: int) -> int:
 def _codes(text: str) -> NDArray[np.uint32]:
     import numpy as np
 
-    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
+    return np.frombuffer(text.encode(CODE_POINTS, "surrogatepass"), "<u4")
 
 
 def _directions(codes: NDArray[np.uint32]) -> Any:

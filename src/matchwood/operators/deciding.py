@@ -21,6 +21,7 @@ from matchwood.kernels.readiness import kernels_ready
 from matchwood.language.bindings import Answer, truth_of_join
 from matchwood.language.evaluation import Hierarchies, argument_values, truth_of
 from matchwood.language.events import Event
+from matchwood.language.named_lists import NamedLists
 from matchwood.language.tree import And, Call, Node, Not, Or, walk
 from matchwood.language.tree.variables import Join, canonical_call
 from matchwood.operators.clauses import ClauseTable
@@ -194,9 +195,12 @@ def _rows(
 class Decider:
     """The operators of a matcher, what is learned about their calls, and the report on them."""
 
-    def __init__(self, operators: Operators, schema: Hierarchies | None) -> None:
+    def __init__(
+        self, operators: Operators, schema: Hierarchies | None, lists: NamedLists | None = None
+    ) -> None:
         self.operators = operators
         self.schema = schema
+        self.lists: NamedLists = {} if lists is None else lists
         self.calls = Calls(operators)
         self.report = OperatorReport()
         self.waited = 0.0  # seconds spent on rules that are not in an index yet
@@ -302,7 +306,7 @@ class Decider:
             for clause in clauses[table.is_whole[clauses]].tolist():
                 ordinal = int(table.rule[clause])
                 ask = self.asking(event, source.name(ordinal))
-                if lazily(table.whole[clause], event.seen, ask, self.schema) is True:
+                if lazily(table.whole[clause], event.seen, ask, self.schema, self.lists) is True:
                     more.append(ordinal)
             if more:
                 by_source[index] = np.union1d(by_source[index], np.array(more, np.int32)).astype(
@@ -324,7 +328,7 @@ class Decider:
         table, seen = source.table, event.seen
         ask = self.asking(event, source.name(int(table.rule[clause])))
         if table.is_whole[clause]:
-            return lazily(table.whole[clause], seen, ask, self.schema) is True
+            return lazily(table.whole[clause], seen, ask, self.schema, self.lists) is True
         literals = table.literals_of(clause)
         return all(holds(literal, ask(calls_in(literal)[0]), seen) for literal in literals) and all(
             truth_of_join(join, seen, ask) is True for join in table.joins.get(clause, ())
@@ -418,9 +422,10 @@ def lazily(
     seen: Event,
     ask: Callable[[Call], Answer],
     schema: Hierarchies | None,
+    lists: NamedLists,
 ) -> bool | None:
     """The truth of a rule; operands with few calls come first, and none once a node is decided."""
-    of_node = truth_of(seen, ask, schema)
+    of_node = truth_of(seen, ask, schema, lists)
 
     def truth(node: Node) -> bool | None:
         if not node.operands:

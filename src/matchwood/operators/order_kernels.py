@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from matchwood.kernels.array_types import FloatArray, Int32Array, UInt8Array
 from matchwood.kernels.compiled import compiled, inlined, lean
+from matchwood.kernels.filling import fill_array
 
 # Whether a rule is decided, and how.
 OPEN, TRUE, FALSE = 0, 1, 2
@@ -173,17 +174,17 @@ def _succeed(clause, cl, st):
 @lean
 def begin(cl, st):
     """Weigh all calls, before any is made."""
-    st.clauses_left[:] = 0
-    st.decided[:] = OPEN
-    st.known[:] = 0
-    st.worth[:] = 0.0
-    st.needed[:] = 0
+    fill_array(st.clauses_left, 0)
+    fill_array(st.decided, OPEN)
+    fill_array(st.known, 0)
+    fill_array(st.worth, 0.0)
+    fill_array(st.needed, 0)
     for clause in range(len(cl.clause_rule)):
         st.left[clause] = cl.clause_start[clause + 1] - cl.clause_start[clause]
         st.live[clause] = 1
         st.clauses_left[cl.clause_rule[clause]] += 1
     st.counts[2] = len(st.decided)
-    st.heap_index[:] = -1
+    fill_array(st.heap_index, -1)
     for clause in range(len(cl.clause_rule)):
         _enter(clause, cl, st)
     for call in range(len(st.known)):

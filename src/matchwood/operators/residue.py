@@ -21,6 +21,7 @@ from matchwood.language.tree import (
     Or,
     VariableComparison,
     Xnor,
+    Xor,
     fold,
     walk,
 )
@@ -115,6 +116,8 @@ def _options(node: Node, operands: Sequence[_Options]) -> _Options:
         return _bounded([*with_calls, *([] if condition is None else [Option(condition, (), ())])])
     if isinstance(node, And):
         return _product([_listed(operand) for operand in operands])
+    if not isinstance(node, Xor | Xnor):
+        raise _TooMany  # a test of truth, or at_least, is evaluated with what is in it
     return _of_parity(node)
 
 

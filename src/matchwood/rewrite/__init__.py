@@ -8,6 +8,7 @@ it differs from `a between 3 and 5`. What holds only of single values is in `con
     rule ── contradictions (value_cells)                whether a rule is never, or always, true
 
     constants        true and false disappear unless they are the whole rule
+    pattern_lists    `like any` is an `or`, and `like all` an `and`, of patterns
     negation         `not` moves down to the predicates
     tidying          one way to write each predicate
     flattening       an `and` within an `and` is one `and`; the same for `or`

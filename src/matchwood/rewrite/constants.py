@@ -7,8 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from matchwood.language.tree import And, Constant, Node, Not, Or, Xnor, Xor, fold, walk
-from matchwood.rewrite.local_rewrites import negated_predicate, node_over, with_operands
+from matchwood.language.evaluation import TRUTHS
+from matchwood.language.tree import (
+    And,
+    AtLeast,
+    Constant,
+    Node,
+    Not,
+    Or,
+    TruthTest,
+    Xnor,
+    Xor,
+    fold,
+    walk,
+)
+from matchwood.rewrite.local_rewrites import negated_predicate, node_over, over, with_operands
 
 
 def fold_constants(tree: Node) -> Node:
@@ -30,6 +43,10 @@ def _without_constants(node: Node, operands: Sequence[Node]) -> Node:
     rest = [operand for operand in operands if not isinstance(operand, Constant)]
     if isinstance(node, Not):
         return Constant(not constants[0])
+    if isinstance(node, TruthTest):
+        return Constant((constants[0] is TRUTHS[node.truth]) is not node.negated)
+    if isinstance(node, AtLeast):
+        return _counted(node, sum(constants), rest)
     if isinstance(node, And | Or):
         decides = isinstance(node, Or)
         if decides in constants or not rest:
@@ -41,3 +58,11 @@ def _without_constants(node: Node, operands: Sequence[Node]) -> Node:
         return Constant(odd)
     parity = node_over(Xor, rest)
     return negated_predicate(parity) if odd else parity
+
+
+def _counted(node: AtLeast, true: int, rest: list[Node]) -> Node:
+    """`at_least` of which some operands are constants, so many of them true."""
+    count = node.count - true
+    if count <= 0 or count > len(rest):
+        return Constant(count <= 0)
+    return over(AtLeast(count, node.operands[: len(rest)]), rest)

@@ -12,7 +12,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from matchwood.language.tree import And, Constant, IsNull, Node, Not, Or, Xnor, walk
+from matchwood.language.tree import (
+    And,
+    Constant,
+    IsNull,
+    Node,
+    Not,
+    Or,
+    TruthTest,
+    Xnor,
+    Xor,
+    walk,
+)
 from matchwood.rewrite.value_cells import EVERYTHING, Axis, Goal, ValueCells
 
 # Steps of a search before it gives up, in addition to two per node.
@@ -48,7 +59,7 @@ def always_true(tree: Node) -> bool | None:
     >>> always_true(parse("age < 18 or age >= 18"))
     False
     """
-    if not any(isinstance(node, IsNull | Constant) for node in walk(tree)):
+    if not any(isinstance(node, IsNull | Constant | TruthTest) for node in walk(tree)):
         return False  # every predicate is undefined for an event without attributes
     possible = _possible(tree, Goal.NOT_TRUE)
     return None if possible is None else not possible
@@ -92,10 +103,31 @@ class _Search:
                     self.now = ((operand, goal, 0), self.now)
             else:
                 self.later = ([((operand, goal, 0),) for operand in node.operands], self.later)
-        elif goal in (Goal.TRUE, Goal.FALSE):
+        elif isinstance(node, TruthTest):
+            self._test(node, goal)
+        elif isinstance(node, Xor | Xnor) and goal in (Goal.TRUE, Goal.FALSE):
             self._parity(node, goal, operand_index)
-        # That an xor is not true says nothing certain about its operands.
+        # That an xor is not true, or that enough of several rules are, says nothing certain about
+        # its operands.
         return True
+
+    def _test(self, node: TruthTest, goal: Goal) -> None:
+        """A test of truth is never undefined, so it is either true or false."""
+        operand = node.operands[0]
+        wanted = (goal in (Goal.TRUE, Goal.NOT_FALSE)) is not node.negated
+        if node.truth != "unknown":
+            met, failed = (
+                (Goal.TRUE, Goal.NOT_TRUE) if node.truth == "true" else (Goal.FALSE, Goal.NOT_FALSE)
+            )
+            self.now = ((operand, met if wanted else failed, 0), self.now)
+        elif wanted:
+            self.now = ((operand, Goal.NOT_TRUE, 0), ((operand, Goal.NOT_FALSE, 0), self.now))
+        else:
+            either: list[tuple[Task, ...]] = [
+                ((operand, Goal.TRUE, 0),),
+                ((operand, Goal.FALSE, 0),),
+            ]
+            self.later = (either, self.later)
 
     def _parity(self, node: Node, goal: Goal, operand_index: int) -> None:
         operand = node.operands[operand_index]

@@ -34,7 +34,7 @@ class Order:
         if known is not None:
             return known[1]
         below = [self(operand) for operand in node.operands]  # known already: leaves come first
-        digest = blake2b(type(node).__name__.encode(), digest_size=16)
+        digest = blake2b(_kind(node).encode(), digest_size=16)
         for rank, text, inner in below:
             digest.update(b"%d" % rank + (inner or text.encode()) + b"\0")
         key = (1, below[0][1], digest.digest())
@@ -45,6 +45,12 @@ class Order:
 @lru_cache(maxsize=1 << 16)
 def predicate_key(node: Node) -> Key:
     return (0, to_text(node), b"")
+
+
+def _kind(node: Node) -> str:
+    """What a node with operands says, apart from its operands."""
+    key = node._key()
+    return f"{type(node).__name__}{key}" if key else type(node).__name__
 
 
 LocalRewrite: TypeAlias = Callable[[Node, Order], Node]
@@ -81,7 +87,21 @@ def with_operands(node: Node, operands: Sequence[Node]) -> Node:
         return node
     if isinstance(node, Not):
         return negated_predicate(operands[0])
-    return node_over(type(node), operands)  # type: ignore[arg-type]
+    if isinstance(node, And | Or | Xor | Xnor):
+        return node_over(type(node), operands)
+    return over(node, operands)
+
+
+def over(node: Node, operands: Sequence[Node]) -> Node:
+    """The node over other operands, regardless of the limits of the language."""
+    try:
+        return node.over(operands)
+    except RuleError:
+        made = _unlimited(type(node), operands, 1 + max(operand.levels for operand in operands))
+        for name in ("truth", "negated", "count"):
+            if hasattr(node, name):
+                object.__setattr__(made, name, getattr(node, name))
+        return made
 
 
 def node_over(kind: OperatorKind, operands: Sequence[Node]) -> Node:

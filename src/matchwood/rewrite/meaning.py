@@ -17,7 +17,7 @@ from functools import lru_cache
 from hashlib import blake2b
 
 from matchwood.language.text.printing import to_text
-from matchwood.language.tree import And, Constant, Node, Not, Or, Xnor, fold
+from matchwood.language.tree import And, AtLeast, Constant, Node, Not, Or, TruthTest, Xnor, fold
 from matchwood.rewrite.normal_form import normalise
 from matchwood.rewrite.predicate_atoms import PredicateAtoms, atoms_of
 
@@ -74,22 +74,37 @@ def fingerprint(tree: Node) -> int:
 
 
 def _bits(node: Node, operands: Sequence[Bits]) -> Bits:
-    return _joined_bits(node, operands) if operands else _leaf_bits(node, _PLAIN)
+    return joined_bits(node, operands) if operands else _leaf_bits(node, _PLAIN)
 
 
 def _sparse_bits(node: Node, operands: Sequence[Bits]) -> Bits:
-    return _joined_bits(node, operands) if operands else _leaf_bits(node, _SPARSE)
+    return joined_bits(node, operands) if operands else _leaf_bits(node, _SPARSE)
 
 
 def _loose_bits(node: Node, operands: Sequence[Bits]) -> Bits:
-    return _joined_bits(node, operands) if operands else _leaf_bits(node, _LOOSE)
+    return joined_bits(node, operands) if operands else _leaf_bits(node, _LOOSE)
 
 
-def _joined_bits(node: Node, operands: Sequence[Bits]) -> Bits:
+def joined_bits(node: Node, operands: Sequence[Bits], everything: int = _ALL) -> Bits:
+    """Where a node is true and where it is false, one bit per assignment, from its operands.
+
+    `everything` has the bits of all assignments.
+    """
     if isinstance(node, Not):
         true, false = operands[0]
         return false, true
     true, false = operands[0]
+    if isinstance(node, TruthTest):
+        unknown = everything & ~(true | false)
+        asked = {"true": true, "false": false, "unknown": unknown}[node.truth]
+        asked = asked ^ everything if node.negated else asked
+        return asked, asked ^ everything
+    if isinstance(node, AtLeast):
+        false_ones = len(operands) - node.count + 1
+        return (
+            _at_least(node.count, [t for t, _ in operands], everything),
+            _at_least(false_ones, [f for _, f in operands], everything),
+        )
     if isinstance(node, And):
         for t, f in operands[1:]:
             true &= t
@@ -104,6 +119,22 @@ def _joined_bits(node: Node, operands: Sequence[Bits]) -> Bits:
             if isinstance(node, Xnor):
                 true, false = false, true
     return true, false
+
+
+def _at_least(count: int, bits: Sequence[int], everything: int) -> int:
+    """The assignments that are in so many of several sets of them."""
+    digits: list[int] = []  # the number of sets of each assignment, as one row per binary digit
+    for carried in bits:
+        for place, digit in enumerate(digits):
+            digits[place], carried = digit ^ carried, digit & carried
+        if carried:
+            digits.append(carried)
+    if count >= 1 << len(digits):
+        return 0
+    enough = everything
+    for place, digit in enumerate(digits):  # from the lowest digit: `enough` compares those below
+        enough = enough & digit if count >> place & 1 else enough | digit
+    return enough
 
 
 @lru_cache(maxsize=1 << 18)
@@ -201,6 +232,8 @@ class _Terms:
                 continue
             if isinstance(node, And | Or):
                 needed = [(operand, positive) for operand in node.operands]
+            elif isinstance(node, TruthTest | AtLeast):
+                raise _OverBudget
             elif isinstance(node, Not):
                 needed = [(node.operands[0], not positive)]
             else:

@@ -21,14 +21,14 @@ def merge_values(node: Node, order: Order) -> Node:
     rest: list[Node] = []
     merges = False
     for operand in node.operands:
-        if isinstance(operand, In) and operand.negated is negated:
-            merged_values = operand.values
+        if isinstance(operand, In) and operand.negated is negated and operand.family is not None:
+            key, merged_values = (operand.attribute, operand.family), operand.values
         elif isinstance(operand, Comparison) and operand.op == ("!=" if negated else "="):
-            merged_values = (operand.value,)
+            key, merged_values = (operand.attribute, operand.family), (operand.value,)
         else:
             rest.append(operand)
             continue
-        known = values.setdefault((operand.attribute, operand.family), [])
+        known = values.setdefault(key, [])
         merges = merges or bool(known)
         known.extend(merged_values)
     if not merges:

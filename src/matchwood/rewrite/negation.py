@@ -6,28 +6,33 @@ value is 5 or more. A comparison of two attributes is undefined if one of them i
 `not (a < b)` is `a >= b`.
 
 `xor` and `xnor` are not expanded, so a chain of n keeps its n operands. The negation of an even
-chain is the same chain with the other word; that of an odd chain has its last operand negated.
+chain is the same chain with the other word; that of an odd chain has its last operand negated. That
+`at_least(k, …)` of n rules is not true says that n - k + 1 of them are false.
 """
 
 from __future__ import annotations
 
 from matchwood.language.tree import (
     And,
+    AtLeast,
     AttributeComparison,
     Between,
     Comparison,
     Constant,
     In,
+    InList,
     IsNull,
     Like,
     Node,
     Not,
     Or,
+    SumComparison,
+    TruthTest,
     Xnor,
     Xor,
     walk,
 )
-from matchwood.rewrite.local_rewrites import OperatorKind, negated_predicate, node_over
+from matchwood.rewrite.local_rewrites import OperatorKind, negated_predicate, node_over, over
 
 NEGATED_OP = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 NEGATED_KIND: dict[type[Node], OperatorKind] = {And: Or, Or: And, Xor: Xnor, Xnor: Xor}
@@ -52,11 +57,21 @@ def push_negations(tree: Node) -> Node:
             todo.append((node.operands[0], not negate, False))
         elif ready:
             first = len(results) - len(node.operands)
-            results[first:] = [node_over(_kind(node, negate), results[first:])]
+            results[first:] = [_over(node, negate, results[first:])]
         else:
             todo.append((node, negate, True))
             todo.extend(_operands(node, negate))
     return results[0]
+
+
+def _over(node: Node, negate: bool, operands: list[Node]) -> Node:
+    """The node, or its negation, over operands that are rewritten already."""
+    if isinstance(node, TruthTest):
+        return over(opposite(node) if negate else node, operands)
+    if isinstance(node, AtLeast):
+        count = len(operands) - node.count + 1 if negate else node.count
+        return over(AtLeast(count, node.operands), operands)
+    return node_over(_kind(node, negate), operands)
 
 
 def _kind(node: Node, negate: bool) -> OperatorKind:
@@ -66,7 +81,9 @@ def _kind(node: Node, negate: bool) -> OperatorKind:
 
 def _operands(node: Node, negate: bool) -> list[tuple[Node, bool, bool]]:
     """The operands, last first, each with whether it is to be negated and whether it is done."""
-    if isinstance(node, And | Or):
+    if isinstance(node, TruthTest):
+        return [(node.operands[0], False, False)]
+    if isinstance(node, And | Or | AtLeast):
         return [(operand, negate, False) for operand in reversed(node.operands)]
     last = len(node.operands) - 1
     odd = last % 2 == 0
@@ -77,10 +94,12 @@ def _operands(node: Node, negate: bool) -> list[tuple[Node, bool, bool]]:
 
 
 def opposite(predicate: Node) -> Node:
-    """The exact negation of a node without operands, or of a `not` before one."""
+    """The exact negation of a predicate, of a `not` before one, or of a test of truth."""
     match predicate:
         case Not():
             return predicate.operands[0]
+        case TruthTest(truth=truth, negated=negated):
+            return over(TruthTest(Constant(True), truth, not negated), predicate.operands)
         case Constant():
             return Constant(not predicate.value)
         case Comparison(attribute=name, op="=" | "!=" as op, value=value):
@@ -91,6 +110,10 @@ def opposite(predicate: Node) -> Node:
             return Between(name, low, high, not negated)
         case In(attribute=name, values=values, negated=negated):
             return In(name, values, not negated)
+        case InList(attribute=name, name=listed, negated=negated):
+            return InList(name, listed, not negated)
+        case SumComparison(left=left, op=op, right=right):
+            return SumComparison(left, NEGATED_OP[op], right)
         case Like(attribute=name, kind=kind, pattern=pattern, negated=negated):
             return Like(name, kind, pattern, not negated)
         case IsNull(attribute=name, negated=negated):

@@ -11,12 +11,14 @@ from matchwood.rewrite.local_rewrites import Rewrite, at_each_node
 from matchwood.rewrite.merging import merge_values
 from matchwood.rewrite.negation import push_negations
 from matchwood.rewrite.parity import tidy_parity
+from matchwood.rewrite.pattern_lists import expand_patterns
 from matchwood.rewrite.tidying import tidy_predicate
 
-# The first two look at the whole tree. The others look at one node at a time, from the leaves up,
+# The first three look at the whole tree. The others look at one node at a time, from the leaves up,
 # until none of them changes it.
 REWRITES: tuple[Rewrite, ...] = (
     fold_constants,
+    expand_patterns,
     push_negations,
     at_each_node(
         tidy_predicate,

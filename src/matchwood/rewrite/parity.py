@@ -7,7 +7,7 @@ operands stay, because `x xor x` is undefined where x is.
 
 from __future__ import annotations
 
-from matchwood.language.tree import AttributeComparison, Node, Not, Xnor, Xor
+from matchwood.language.tree import AttributeComparison, Node, Not, SumComparison, Xnor, Xor
 from matchwood.rewrite.local_rewrites import Order, node_over
 from matchwood.rewrite.negation import opposite
 
@@ -42,7 +42,7 @@ def _operands(node: Node) -> tuple[list[Node], bool]:
 
 def is_negative(node: Node) -> bool:
     """Whether a predicate is written as the negation of another."""
-    if isinstance(node, AttributeComparison):
+    if isinstance(node, AttributeComparison | SumComparison):
         return node.op in ("!=", "<=", ">=")
     return isinstance(node, Not) or bool(getattr(node, "negated", False))
 

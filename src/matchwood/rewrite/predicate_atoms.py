@@ -42,7 +42,7 @@ def atoms_of(predicate: Node) -> PredicateAtoms:
             return PredicateAtoms((_equality(name, value),), op == "!=", False)
         case Comparison():
             return PredicateAtoms((predicate_text(predicate),), False, False)
-        case In(attribute=name, values=values, negated=negated):
+        case In(attribute=name, values=values, negated=negated) if predicate.family is not None:
             texts = tuple(_equality(name, value) for value in dict.fromkeys(values))
             return PredicateAtoms(texts, negated, False)
         case Between(attribute=name, low=low, high=high, negated=negated) if low == high:

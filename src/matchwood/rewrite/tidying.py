@@ -11,6 +11,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from matchwood.language.tree import FLIPPED, AttributeComparison, Between, Comparison, In, Node
+from matchwood.language.values import family_of
 from matchwood.rewrite.local_rewrites import Order
 
 
@@ -26,7 +27,8 @@ def tidied(node: Node) -> Node:
     """`tidy_predicate` for the predicates that can be written in several ways."""
     match node:
         case In(attribute=name, values=values, negated=negated):
-            distinct = tuple(sorted(set(values)))
+            by_family = {(family_of(value), value): value for value in values}
+            distinct = tuple(by_family[key] for key in sorted(by_family))
             if len(distinct) == 1:
                 return Comparison(name, "!=" if negated else "=", distinct[0])
             return node if distinct == values else In(name, distinct, negated)

@@ -24,6 +24,8 @@ from matchwood.language.tree import (
     Between,
     Call,
     Comparison,
+    Derived,
+    Everything,
     In,
     IsNull,
     Like,
@@ -107,7 +109,8 @@ class ValueCells:
             if isinstance(node, Comparison):
                 constants.setdefault((node.attribute, node.family), []).append(node.value)
             elif isinstance(node, In):
-                constants.setdefault((node.attribute, node.family), []).extend(node.values)
+                for family, values in node.by_family().items():
+                    constants.setdefault((node.attribute, family), []).extend(values)
             elif isinstance(node, Between):
                 both = (node.low, node.high)
                 constants.setdefault((node.attribute, node.family), []).extend(both)
@@ -119,10 +122,14 @@ class ValueCells:
         if is_negative(predicate):
             predicate = opposite(predicate)
             goal = Goal(goal ^ 1)
+        if any(isinstance(subject, Everything) for subject in predicate.subjects):
+            return None  # it has many values
         match predicate:
             case IsNull(attribute=name):
                 null = goal in (Goal.TRUE, Goal.NOT_FALSE)
                 return [(("value", name), MISSING_CELL if null else ~MISSING_CELL)]
+            case In(family=None):
+                return None
             case Comparison() | Between() | In():
                 return self._compared(predicate, goal)
             case AttributeComparison():
@@ -162,6 +169,7 @@ class ValueCells:
             values = (False, True)
             cells = sum(_BOOLEANS[value] for value in values if _holds_of_boolean(node, value))
             return cells, FALSE_CELL | TRUE_CELL
+        assert node.family is not None
         cuts = self.cuts(node.attribute, node.family)
         if isinstance(node, Comparison):
             return cuts.compared(node.op, node.value), cuts.all
@@ -195,21 +203,21 @@ class ValueCells:
         if isinstance(node, Like):
             constraints.append((("value", node.attribute), self._strings(node, goal)))
         elif node.name in ("startswith", "endswith", "in_network", "isa"):
-            name = node.attributes[0]
+            name = node.subjects[0]
             constraints.append((("value", name), self._strings(node, goal)))
         else:
             # This includes `contains`: it is meant for lists, and must not be called impossible
             # because no single value satisfies it.
             comparable = ~(MISSING_CELL | OPAQUE_CELL)
-            constraints.extend((("value", name), comparable) for name in node.attributes)
+            constraints.extend((("value", name), comparable) for name in node.subjects)
         return constraints
 
     def _strings(self, node: Like | Call, goal: Goal) -> int:
         """The strings that may meet the goal; for a constant the answer is known."""
-        name = node.attributes[0]
+        name = node.subjects[0]
         cuts = self.cuts(name, Family.STRING)
         cells = cuts.all
-        if isinstance(node, Call) and node.name == "isa":
+        if isinstance(name, Derived) or (isinstance(node, Call) and node.name == "isa"):
             return cells
         for point, constant in cuts.points():
             if evaluate(node, {name: constant}) is not (goal is Goal.TRUE):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from matchwood.language.tree import IT
 from matchwood.language.values import Family
 from matchwood.schema.domains import Domain, Enumerated, Hierarchical
 from matchwood.schema.errors import SchemaError, nearest
@@ -76,6 +77,26 @@ class Definitions:
         all_uses = {name: Use(multiple=a.is_list) for name, a in self.declared.items()}
         self.anything = EventView((), all_uses)
         self._views: dict[tuple[str, ...], EventView] = {}
+
+    def inside(self, path: str | None) -> Definitions:
+        """What the schema says of the elements of a list, by the names they have in rules.
+
+        >>> from matchwood import Schema
+        >>> schema = Schema.from_dict({"attributes": {"items.price": "number"}})
+        >>> sorted(schema.inside("items").attributes)
+        ['price']
+        """
+        if path is None:
+            return self
+        prefix = path + "."
+        elements: dict[str, SchemaAttribute] = {
+            name.removeprefix(prefix): attribute
+            for name, attribute in self.attributes.items()
+            if name.startswith(prefix)
+        }
+        if path in self.attributes:
+            elements[IT] = self.attributes[path]
+        return Definitions(elements)
 
     def view(self, *types: str, without: Iterable[str] = ()) -> EventView:
         """The attributes of events that are of all these types, without some optional ones.

@@ -14,8 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from matchwood.language.evaluation import as_family
-from matchwood.language.events import LISTS, Event
+from matchwood.language.events import Event
+from matchwood.language.predicate_truth import as_family
+from matchwood.language.seen import LISTS
 from matchwood.language.values import NULL, Family, Value
 from matchwood.schema.definitions import Definitions, SchemaAttribute
 from matchwood.schema.domains import shown

@@ -11,9 +11,9 @@ from matchwood.language.tree import (
     Between,
     Call,
     Comparison,
+    Elements,
     In,
     Node,
-    Not,
     VariableComparison,
     fold,
     walk,
@@ -44,10 +44,11 @@ def spelled_out(schema: Definitions, tree: Node) -> Node:
     """The rule with comparisons in the order of a domain written as `in` and `isa`."""
 
     def rebuilt(node: Node, operands: Sequence[Node]) -> Node:
-        if isinstance(node, Not):
-            return Not(operands[0])
         if operands:
-            return type(node)(operands)  # type: ignore[call-arg]
+            return node.over(operands)
+        if isinstance(node, Elements):
+            inside = spelled_out(schema.inside(node.attribute), node.rule)
+            return Elements(node.kind, node.attribute, inside)
         if isinstance(node, Comparison | Between) and compares_by_own_order(schema, node):
             return _spelled_predicate(node, schema.attributes[node.attribute].domain)
         return node
@@ -58,7 +59,11 @@ def spelled_out(schema: Definitions, tree: Node) -> Node:
 def refuse_orders(schema: Definitions, tree: Node, text: str | None) -> None:
     """A RuleError where a rule compares by the order of the family what has its own order."""
     for node in walk(tree):
-        if isinstance(node, Comparison | Between):
+        if isinstance(node, Elements):
+            inside = schema.inside(node.attribute)
+            if inside.own_orders:
+                refuse_orders(inside, node.rule, text)
+        elif isinstance(node, Comparison | Between):
             if compares_by_own_order(schema, node):
                 domain = schema.attributes[node.attribute].domain
                 if domain.family is node.family:
@@ -82,8 +87,16 @@ def own_order_reason(node: Comparison | Between, domain: Domain) -> str:
 def error_at(reason: str, attribute: str, text: str | None) -> RuleError:
     """An error about an attribute, with its position where the text of the rule is known."""
     error = RuleError(reason)
-    position = None if text is None else find_attribute(text, attribute)
-    return error if text is None or position is None else error.at(text, position)
+    while text is not None:
+        position = find_attribute(text, attribute)
+        if position is not None:
+            return error.at(text, position)
+        # Inside elements, the end of the name stands alone: `price` is that of `items.price`.
+        attribute, dot, rest = attribute.partition(".")
+        if not dot:
+            break
+        attribute = rest
+    return error
 
 
 def literals_of(node: Comparison | Between | In) -> tuple[Literal, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from matchwood.language.errors import RuleError
 from matchwood.language.tree import (
@@ -11,10 +11,11 @@ from matchwood.language.tree import (
     Between,
     Call,
     Comparison,
+    Elements,
     In,
     Node,
-    attributes_in,
-    walk,
+    inner_name,
+    walk_inside,
 )
 from matchwood.language.tree.arithmetic import Attribute
 from matchwood.language.values import Family
@@ -52,12 +53,16 @@ class RuleProblem:
 def problems_in(schema: Definitions, tree: Node) -> list[RuleProblem]:
     """What does not fit the schema in a rule: one problem per attribute and kind."""
     problems: dict[tuple[str, str], RuleProblem] = {}
-    for name in sorted(attributes_in(tree)):
-        reason = _unknown(schema, name)
+    nodes = list(walk_inside(tree))
+    for name, is_path in sorted(_names_in(nodes)):
+        reason = _unknown(schema, name, is_path)
         if reason is not None:
             problems["unknown-attribute", name] = RuleProblem("unknown-attribute", reason, name)
-    for node in walk(tree):
-        for problem in _of_node(schema, node):
+    inside = {path: schema.inside(path) for path in {path for _, path in nodes}}
+    for node, path in nodes:
+        for problem in _of_node(inside[path], node):
+            if path is not None:
+                problem = replace(problem, attribute=inner_name(path, problem.attribute))
             problems.setdefault((problem.kind, problem.attribute), problem)
     return list(problems.values())
 
@@ -94,7 +99,18 @@ def fits(family: Family, asked: Family) -> bool:
 # One node
 
 
-def _unknown(schema: Definitions, name: str) -> str | None:
+def _names_in(nodes: Iterable[tuple[Node, str | None]]) -> set[tuple[str, bool]]:
+    """The names of the attributes of nodes, and whether each is the path of elements."""
+    return {
+        (name if path is None else inner_name(path, name), isinstance(node, Elements))
+        for node, path in nodes
+        for name in node.attributes
+    }
+
+
+def _unknown(schema: Definitions, name: str, is_path: bool) -> str | None:
+    if is_path and any(known.startswith(name + ".") for known in schema.attributes):
+        return None  # objects have no attribute of their own in a schema
     if name not in schema.attributes:
         return f"the schema has no attribute {name!r}{nearest(name, schema.attributes)}"
     if schema.types and name != schema.event_type and name not in schema.used:

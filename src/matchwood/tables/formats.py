@@ -50,6 +50,13 @@ class BadRow(NamedTuple):
     text: str = ""
 
 
+class LostLine(NamedTuple):
+    """A line that cannot be read, in place of its bytes; `text` is its start."""
+
+    reason: str
+    text: str = ""
+
+
 def format_of(path: str | Path) -> str:
     """The format of a file by the ending of its name: jsonl, csv or parquet."""
     name = str(path).removesuffix(".gz")
@@ -99,10 +106,11 @@ def json_lines(path: str | Path) -> Iterator[tuple[int, object] | BadRow]:
             yield BadRow(str(path), number + 1, f"the file cannot be read further: {error}")
 
 
-def line_pieces(path: str | Path) -> Iterator[bytes | BadRow]:
+def line_pieces(path: str | Path) -> Iterator[bytes | LostLine]:
     """The bytes of a file, or of standard input for "-", in pieces of whole lines.
 
-    A line that is too long is a BadRow, and so is the place from which on nothing can be read.
+    A line that is too long is a LostLine, and so is the place from which on nothing can be read.
+    Lines are not counted here, because whoever finds their ends counts them at no further cost.
     """
     if str(path) == STDIN and sys.stdin is None:
         raise TableError("standard input is closed")
@@ -116,21 +124,18 @@ def line_pieces(path: str | Path) -> Iterator[bytes | BadRow]:
             Callable[[int], bytes], getattr(file, "read1", file.read) if piped else file.read
         )
         rest = b""
-        line = 1
         try:
             while piece := read(PIECE):
                 end = piece.rfind(b"\n") + 1
                 if end:
-                    whole = rest + piece[:end] if rest else piece[:end]
+                    whole = b"".join((rest, memoryview(piece)[:end]))  # copied once
                     rest = piece[end:]
                     yield whole
-                    line += whole.count(b"\n")
                 else:
                     rest += piece
                 if len(rest) >= MAX_LINE:
                     text = rest[:KEPT_CHARACTERS].decode(errors="replace")
-                    yield BadRow(str(path), line, f"the line has over {MAX_LINE:,} bytes", text)
-                    line += 1
+                    yield LostLine(f"the line has over {MAX_LINE:,} bytes", text)
                     piece = read(PIECE)
                     while piece and b"\n" not in piece:
                         piece = read(PIECE)
@@ -138,7 +143,7 @@ def line_pieces(path: str | Path) -> Iterator[bytes | BadRow]:
             if rest:
                 yield rest
         except (OSError, EOFError) as error:
-            yield BadRow(str(path), line, f"the file cannot be read further: {error}")
+            yield LostLine(f"the file cannot be read further: {error}")
 
 
 def _json_line(file: str, number: int, line: bytes) -> tuple[int, object] | BadRow:

@@ -111,6 +111,6 @@ def test_no_text_breaks_it(text: str) -> None:
 
 @pytest.mark.parametrize("piece", ["'\\", "/*", '"', "`", "(", "in (1, ", "a + ", "not "])
 def test_linear(piece: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     spark_hints(piece * 20_000)
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10

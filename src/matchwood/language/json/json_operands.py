@@ -9,7 +9,23 @@ from typing import Any
 from matchwood.language.errors import RuleError
 from matchwood.language.json.location import JsonPath
 from matchwood.language.text.tokens import NUMBER
-from matchwood.language.tree.arithmetic import BINDING, MAX_TERMS, Attribute, Side, Sum, Variable
+from matchwood.language.tree.arithmetic import (
+    BINDING,
+    MAX_TERMS,
+    Attribute,
+    Side,
+    Sum,
+    Variable,
+    summand,
+)
+from matchwood.language.tree.subjects import (
+    EVERYTHING,
+    IT,
+    Derived,
+    Everything,
+    Lowered,
+    lowered,
+)
 from matchwood.language.values import (
     MAX_DIGITS,
     Literal,
@@ -40,12 +56,24 @@ def literal_to_json(value: Literal) -> Any:
 def side_to_json(side: Side) -> Any:
     """An operand of a comparison or a call."""
     if isinstance(side, Attribute):
-        return {"attr": side.name}
+        return {"attr": subject_to_json(side.name)}
     if isinstance(side, Variable):
         return {"var": side.name}
     if isinstance(side, Sum):
         return _sum_to_json(side)
     return literal_to_json(side)
+
+
+def subject_to_json(subject: str) -> Any:
+    """What stands under "attr": the name of an attribute, `lower` of one, or `*` or `it`.
+
+    An attribute that is itself called `*` or `it` is an object with its name.
+    """
+    if isinstance(subject, Lowered):
+        return {"lower": subject_to_json(subject.base)}
+    if isinstance(subject, Derived):
+        return str(subject)
+    return {"name": subject} if subject in (EVERYTHING.word, IT.word) else subject
 
 
 def _sum_to_json(sum_: Sum) -> Any:
@@ -75,6 +103,26 @@ def string_at(item: dict[Any, Any], key: str, path: JsonPath) -> str:
     if not isinstance(item[key], str):
         raise Refused(f"expected a string, found {kind_of(item[key])}", (*path, key))
     return str(item[key])
+
+
+def subject_at(value: object, path: JsonPath, inside: bool) -> str:
+    """The subject of a predicate; `inside` elements, `it` is the element."""
+    if isinstance(value, dict) and len(value) == 1:
+        if "lower" in value:
+            depth = 0
+            while isinstance(value, dict) and len(value) == 1 and "lower" in value:
+                value, path, depth = value["lower"], (*path, "lower"), depth + 1
+            base = subject_at(value, path, inside)
+            if isinstance(base, Everything):
+                raise Refused("'lower' takes an attribute, found '*'", path)
+            return lowered(base)
+        if "name" in value:
+            return string_at(value, "name", path)
+    if not isinstance(value, str):
+        raise Refused(f"expected a string, or an object with 'lower', found {kind_of(value)}", path)
+    if value == EVERYTHING.word:
+        return EVERYTHING
+    return IT if inside and value == IT.word else value
 
 
 def literal_at(value: object, path: JsonPath) -> Any:
@@ -108,22 +156,24 @@ def _spelled(kind: str, text: str, path: JsonPath) -> Literal:
     return time
 
 
-def side_at(value: object, path: JsonPath) -> Any:
+def side_at(value: object, path: JsonPath, inside: bool) -> Any:
     """The operand of a comparison or a call at a path."""
     if isinstance(value, dict) and len(value) == 1:
         key = next(iter(value))
-        if key in ("attr", "var"):
+        if key == "attr":
+            return Attribute(subject_at(value["attr"], (*path, "attr"), inside))
+        if key == "var":
             name = string_at(value, key, path)
             try:
-                return Attribute(name) if key == "attr" else Variable(name)
+                return Variable(name)
             except RuleError as error:
                 raise Refused(error.reason, path) from None
         if key in BINDING:
-            return _sum(value, path)
+            return _sum(value, path, inside)
     return literal_at(value, path)
 
 
-def _sum(value: dict[Any, Any], path: JsonPath) -> Sum:
+def _sum(value: dict[Any, Any], path: JsonPath, inside: bool) -> Sum:
     """A sum: it is read with operators first and from the right, which reversed is postfix."""
     terms: list[Any] = []
     todo: list[tuple[object, JsonPath]] = [(value, path)]
@@ -131,10 +181,12 @@ def _sum(value: dict[Any, Any], path: JsonPath) -> Sum:
         item, where = todo.pop()
         key = next(iter(item)) if isinstance(item, dict) and len(item) == 1 else None
         if key not in BINDING:
-            term = side_at(item, where)
-            if isinstance(term, bool) or not isinstance(term, int | float | Decimal | Variable):
-                raise Refused("a sum is made of numbers and variables", where)
-            terms.append(_number(term, where))
+            term = side_at(item, where, inside)
+            if isinstance(term, bool) or not isinstance(
+                term, int | float | Decimal | Attribute | Variable
+            ):
+                raise Refused("a sum is made of numbers, attributes and variables", where)
+            terms.append(_summand(term, where))
         else:
             inner = item[key]  # type: ignore[index]
             if not isinstance(inner, list | tuple) or len(inner) != 2:
@@ -146,9 +198,9 @@ def _sum(value: dict[Any, Any], path: JsonPath) -> Sum:
     return Sum(tuple(reversed(terms)))
 
 
-def _number(term: object, path: JsonPath) -> object:
+def _summand(term: object, path: JsonPath) -> object:
     try:
-        return term if isinstance(term, Variable) else literal(term)
+        return summand(term) if isinstance(term, Attribute | Variable) else literal(term)
     except RuleError as error:
         raise Refused(error.reason, path) from None
 

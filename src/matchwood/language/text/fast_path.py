@@ -61,9 +61,17 @@ _older: dict[str, Node] = {}
 
 
 class Chain:
-    """The operands read so far inside one pair of parentheses, by how tightly they bind."""
+    """The operands read so far inside one pair of parentheses, by how tightly they bind.
 
-    __slots__ = ("ands", "nots", "ors", "parity", "start", "xnors")
+    `opener` is the word before the parenthesis, if it is any, every or at_least; `attribute`, or
+    `count` and the complete `rules`, belong to it.
+    """
+
+    __slots__ = (
+        "ands", "attribute", "count", "nots", "opener", "ors", "parity", "rules", "start", "xnors",
+    )  # fmt: skip
+    attribute: str
+    count: int
 
     def __init__(self, start: int) -> None:
         self.start = start
@@ -72,6 +80,8 @@ class Chain:
         self.xnors = 0  # how many connectives between the operands of `parity` are `xnor`
         self.ands: list[Node] = []
         self.nots = 0
+        self.opener = ""
+        self.rules: list[Node] = []
 
     def close_and(self) -> Node:
         ands = self.ands
@@ -88,7 +98,10 @@ class Chain:
 
     def close(self) -> Node:
         last = self.close_parity()
-        return Or([*self.ors, last]) if self.ors else last
+        if not self.ors:
+            return last
+        operands, self.ors = [*self.ors, last], []
+        return Or(operands)
 
 
 def simple_rule(text: str) -> Node | None:

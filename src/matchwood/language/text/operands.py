@@ -9,6 +9,7 @@ from matchwood.language.names import reserved
 from matchwood.language.text.tokens import TOKEN, Token, Tokens, unquote
 from matchwood.language.tree import MAX_LEVELS
 from matchwood.language.tree.arithmetic import BINDING, MAX_TERMS, Attribute, Side, Sum, Variable
+from matchwood.language.tree.subjects import EVERYTHING, IT, lowered
 from matchwood.language.values import Literal, Time, negative, read_number, read_time
 
 if TYPE_CHECKING:
@@ -21,21 +22,29 @@ class Operands(Tokens):
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self.groups: set[int] = set()  # positions of each `(` that is known not to open a sum
+        self.inside = 0  # how many `any` and `every` are open, inside which `it` is the element
 
     def operand(self) -> Side:
         """An attribute, a literal, or a sum."""
         token = self.peek()
-        if token.kind == "quoted":
-            self.position = token.end
-            return Attribute(unquote(token.text))
         word = token.text.lower()
-        if token.kind == "name" and not self.time_ahead(token) and word not in ("true", "false"):
-            if reserved(word):
+        if token.kind == "quoted" or (
+            token.kind == "name" and not self.time_ahead(token) and word not in ("true", "false")
+        ):
+            if token.kind == "name" and reserved(word):
                 if word == "null":
                     self.refuse("null can only follow 'is': write 'is null'", token.start)
                 self.fail("an attribute or a literal", token)
+            name = self.attribute()
+            if not self.arithmetic_next():
+                return Attribute(name)
+            self.position = token.start
+            summed = self.sum()
+            assert summed is not None  # it starts with an attribute, not with a parenthesis
+            return summed
+        if token.kind == "symbol" and word == "*":
             self.position = token.end
-            return Attribute("".join(token.text.split()))
+            return Attribute(EVERYTHING)
         if token.kind in ("name", "string"):
             return self.literal()[0]
         if token.kind in ("number", "variable") or token.text in ("(", "-", "+"):
@@ -43,6 +52,44 @@ class Operands(Tokens):
             if result is not None:
                 return result
         self.fail("an attribute or a literal", self.take())
+
+    def attribute(self) -> str:
+        """The attribute that comes next: a name, `lower(…)` of one, or `it` inside elements."""
+        token = self.take()
+        if token.kind == "quoted":
+            return unquote(token.text)
+        word = token.text.lower()
+        if token.kind != "name" or reserved(word):
+            self.fail("an attribute", token)
+        if word == "lower" and self.next_is("("):
+            depth = 1
+            while (inner := self.peek()).text.lower() == "lower" and self.opens_call(inner):
+                self.position = self.peek_after(inner).end
+                depth += 1
+            name = self.attribute()
+            for _ in range(depth):
+                self.expect(")")
+            return lowered(name)
+        if self.inside and token.text == "it":
+            return IT
+        return token.text if token.text.isidentifier() else "".join(token.text.split())
+
+    def peek_after(self, token: Token) -> Token:
+        """The token after another one, which stays."""
+        before, self.position = self.position, token.end
+        after = self.peek()
+        self.position = before
+        return after
+
+    def opens_call(self, token: Token) -> bool:
+        """Whether a name stands before an opening parenthesis."""
+        after = self.peek_after(token)
+        return token.kind == "name" and after.kind == "symbol" and after.text == "("
+
+    def arithmetic_next(self) -> bool:
+        """Whether + - * or / is next."""
+        token = self.peek()
+        return token.kind == "symbol" and token.text in BINDING
 
     def time_ahead(self, token: Token) -> bool:
         """Whether a token starts a date or timestamp, such as `date '2026-01-31'`."""
@@ -99,11 +146,12 @@ class Operands(Tokens):
             )
         return time
 
-    def sum(self) -> Side | None:
-        """A number, a variable, or numbers and variables with + - * / and parentheses.
+    def sum(self, tried: bool = False) -> Side | None:
+        """A number, an attribute, a variable, or several with + - * / and parentheses.
 
         None if a `(` turns out to hold something other than a sum: the position is then
-        undefined, and the open parentheses are noted as groups.
+        undefined, and the open parentheses are noted as groups. A sum that is only `tried` may
+        have any number of them.
         """
         values: list[Any] = []
         pending: list[tuple[str, int]] = []
@@ -121,6 +169,9 @@ class Operands(Tokens):
             if token.kind == "symbol" and token.text == "(":
                 pending.append(("(", token.start))
                 opened += 1
+                if opened > MAX_LEVELS and tried:
+                    self.note_groups(pending, "fewer parentheses", token)
+                    return None
                 if opened > MAX_LEVELS:
                     self.refuse(
                         f"a sum has at most {MAX_LEVELS} levels of parentheses", token.start
@@ -135,8 +186,11 @@ class Operands(Tokens):
                 values.append([negative(number) if sign == "-" else number])
             elif token.kind == "variable" and not sign:
                 values.append([Variable(token.text[1:])])
+            elif not sign and self.is_summand(token):
+                self.position = token.start
+                values.append([Attribute(self.attribute())])
             else:
-                self.note_groups(pending, "a number or a variable", token)
+                self.note_groups(pending, "a number, an attribute or a variable", token)
                 return None
             while True:
                 token = self.peek()
@@ -158,6 +212,14 @@ class Operands(Tokens):
                 apply(0)
                 pending.pop()
                 opened -= 1
+
+    def is_summand(self, token: Token) -> bool:
+        """Whether a token is an attribute that may stand in a sum."""
+        if token.kind == "quoted":
+            return True
+        word = token.text.lower()
+        is_name = token.kind == "name" and not reserved(word) and not self.time_ahead(token)
+        return is_name and not self.opens_call(token)
 
     def note_groups(self, pending: Sequence[tuple[str, int]], expected: str, token: Token) -> None:
         """Note the open parentheses as groups; a RuleError if there are none."""

@@ -9,41 +9,34 @@ stack. Every quantifier that could backtrack is possessive, so the time is linea
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from matchwood.language.errors import RuleError
-from matchwood.language.names import reserved
 from matchwood.language.text.fast_path import PREDICATE, Chain, simple_predicate, simple_rule
-from matchwood.language.text.operands import Operands
-from matchwood.language.text.tokens import SPACE, Token, unquote
+from matchwood.language.text.predicates import Predicates
+from matchwood.language.text.tokens import PATH, SPACE
 from matchwood.language.tree import (
-    FLIPPED,
     MAX_LEVELS,
-    AttributeComparison,
-    Between,
-    Call,
-    Comparison,
-    Constant,
-    In,
-    IsNull,
-    Like,
+    AtLeast,
+    Elements,
     Node,
     Not,
-    VariableComparison,
+    TruthTest,
 )
-from matchwood.language.tree.arithmetic import Attribute, Side, Sum, Variable
-from matchwood.language.values import Literal, family_of, holds, is_text
+from matchwood.language.tree.nodes import TRUTHS
+from matchwood.language.values import is_text
 
 # Bytes of UTF-8 in the text of a rule.
 MAX_TEXT = 1 << 20
 
-_SUM_AHEAD = rf"{SPACE}[\s(+-]*+[?0-9.]"
+# What follows a `(` that may open a sum rather than a group: a number, a variable, or an attribute
+# with an arithmetic operator or a closing parenthesis after it.
+_SUM_AHEAD = rf"(?:{SPACE}[(+-])*+{SPACE}(?:[?0-9.`]|{PATH}{SPACE}[-+*/)])"
 _OPERAND = re.compile(rf"{SPACE}(?:({PREDICATE})|(\((?!{_SUM_AHEAD})))")
 _CONNECTIVE = re.compile(rf"{SPACE}(\w++|\)|\Z|)")
 
+_TEST = re.compile(rf"{SPACE}is\b", re.IGNORECASE)
+
 _CONNECTIVES = frozenset(("and", "or", "xor", "xnor", ")"))
-_COMPARISON_SYMBOLS = frozenset(("=", "==", "!=", "<>", "<", "<=", ">", ">="))
-_AFTER_ATTRIBUTE = frozenset(("is", "not", "between", "in", "like", "ilike", "rlike"))
 
 
 def parse_text(text: str) -> Node:
@@ -77,7 +70,7 @@ def check_size(text: str) -> None:
         )
 
 
-class _Parser(Operands):
+class _Parser(Predicates):
     def rule(self) -> Node:
         try:
             return self._rule()
@@ -92,24 +85,28 @@ class _Parser(Operands):
             match = _OPERAND.match(self.text, self.position)
             simple = match[1] if match is not None else None
             node = simple_predicate(simple) if simple is not None else None
+            if node is not None and self.inside and "it" in node.attributes:
+                node = None  # inside elements, `it` is no attribute
             if match is not None and node is not None:
                 self.position = match.end()
             else:
+                start = self.position
                 opened = self.opens(match if simple is None else None)
-                if opened:
+                if opened is not None:
                     levels += 1
                     if levels > MAX_LEVELS:
-                        self.position -= len(opened)
+                        self.position = start
+                        self.position = self.peek().start
                         raise RuleError(
                             f"a rule has at most {MAX_LEVELS} levels of parentheses and 'not's"
                         )
-                    if opened == "(":
+                    if isinstance(opened, Chain):
                         outer.append(chain)
-                        chain = Chain(self.position - 1)
+                        chain = opened
                     else:
                         chain.nots += 1
                     continue
-                node = self.primary()
+                node = self.tested(self.primary())
             while True:
                 if chain.nots:
                     levels -= chain.nots
@@ -118,6 +115,9 @@ class _Parser(Operands):
                     chain.nots = 0
                 chain.ands.append(node)
                 word = self.connective(chain, bool(outer))
+                if word == ",":
+                    chain.rules.append(chain.close())
+                    break
                 if word == "and":
                     break
                 if word == "or":
@@ -130,6 +130,7 @@ class _Parser(Operands):
                 node = chain.close()
                 if not word:
                     return node
+                node = self.tested(self.closed(chain, node), True)
                 chain = outer.pop()
                 levels -= 1
 
@@ -144,6 +145,9 @@ class _Parser(Operands):
                 if not word and match.end() == len(self.text) and not inside:
                     return ""
                 token = self.peek()
+                if token.text == "," and token.kind == "symbol" and chain.opener == "at_least":
+                    self.position = token.end
+                    return ","
                 if token.kind == "end":
                     self.fail(f"')' for the '(' {self.place(chain.start)}", token)
                 expected = "'and', 'or', 'xor', 'xnor'"
@@ -153,128 +157,62 @@ class _Parser(Operands):
         self.position = match.end()
         return word
 
-    def opens(self, match: re.Match[str] | None) -> str:
-        """Consume a `not`, or a `(` that opens a group; '' if neither is next."""
+    def opens(self, match: re.Match[str] | None) -> Chain | str | None:
+        """Consume a `not`, or what opens parentheses around rules; None if neither is next."""
         if match is not None:
             self.position = match.end()
-            return "("
+            return Chain(self.position - 1)
         token = self.peek()
-        if token.kind == "name" and token.text.lower() == "not":
-            self.position = token.end
-            return "not"
+        if token.kind == "name":
+            word = token.text.lower()
+            if word == "not":
+                self.position = token.end
+                return "not"
+            special = word in ("any", "every", "at_least")
+            return self.opened_call(word) if special and self.opens_call(token) else None
         if token.text != "(" or token.kind != "symbol":
-            return ""
+            return None
         if token.start not in self.groups:
             before = self.position
-            is_sum = self.sum() is not None
+            is_sum = self.sum(tried=True) is not None and self.comparison_next()
             self.position = before
             if is_sum:
-                return ""
+                return None
         self.position = token.end
-        return "("
+        return Chain(token.start)
 
-    # Predicates
-
-    def primary(self) -> Node:
-        token = self.peek()
-        word = token.text.lower()
-        if token.kind == "quoted":
-            self.position = token.end
-            return self.after_attribute(unquote(token.text), token)
-        if token.kind == "name" and not reserved(word) and not self.time_ahead(token):
-            self.position = token.end
-            name = "".join(token.text.split()) if not token.text.isidentifier() else token.text
-            after = self.peek()
-            if after.kind == "symbol" and after.text == "(":
-                return self.call(name, token)
-            return self.after_attribute(name, token)
-        left = self.operand()
-        after = self.peek()
-        if after.kind != "symbol" or after.text not in _COMPARISON_SYMBOLS:
-            if isinstance(left, bool):
-                return Constant(left)
-            if isinstance(left, Variable | Sum):
-                self.fail("a comparison after a variable", after)
-            self.fail("a comparison after a literal", after)
-        return self.compared(left, token)
-
-    def after_attribute(self, name: str, at: Token) -> Node:
-        token = self.peek()
-        word = token.text.lower()
-        if token.kind == "symbol" and token.text in _COMPARISON_SYMBOLS:
-            return self.compared(Attribute(name), at)
-        if token.kind != "name" or word not in _AFTER_ATTRIBUTE:
-            return Comparison(name, "=", True)
-        self.position = token.end
-        if word == "is":
-            negated = self.next_is("not")
-            self.expect("null")
-            return IsNull(name, negated)
-        negated = word == "not"
-        if negated:
-            word = self.expect("between", "in", "like", "ilike", "rlike").text.lower()
-        if word == "between":
-            low, _ = self.literal()
-            self.expect("and")
-            high, position = self.literal()
-            return self.checked(position, Between, name, low, high, negated)
-        if word == "in":
-            return self.in_list(name, negated)
-        pattern = self.take()
-        if pattern.kind != "string":
-            self.fail(f"a pattern in single quotes after '{word}'", pattern)
-        return self.checked(pattern.start, Like, name, word, unquote(pattern.text), negated)
-
-    def in_list(self, name: str, negated: bool) -> Node:
+    def opened_call(self, word: str) -> Chain:
+        """Consume the beginning of `any`, `every` or `at_least`, up to its first rule."""
+        chain = Chain(self.take().start)
+        chain.opener = word
         self.expect("(")
-        values: list[Literal] = []
-        while True:
-            value, position = self.literal()
-            if values and family_of(value) is not family_of(values[0]):
-                self.checked(position, In, name, (values[0], value))
-            values.append(value)
-            if self.expect(",", ")").text == ")":
-                return In(name, values, negated)
+        if word == "at_least":
+            number = self.take()
+            if number.kind != "number" or not number.text.isdecimal():
+                self.fail("an integer, the number of rules that are to be true,", number)
+            chain.count = int(self.number(number))
+        else:
+            chain.attribute = self.attribute()
+            self.inside += 1
+        self.expect(",")
+        return chain
 
-    def checked(self, position: int, kind: Any, *parts: object) -> Node:
-        """A node; if its constructor refuses what is at `position`, the error says so."""
-        try:
-            return kind(*parts)  # type: ignore[no-any-return]
-        except RuleError as error:
-            raise error.at(self.text, position) from None
+    def closed(self, chain: Chain, node: Node) -> Node:
+        """The node of parentheses that were closed: of a group, the node in it."""
+        if chain.opener == "at_least":
+            return self.checked(chain.start, AtLeast, chain.count, [*chain.rules, node])
+        if chain.opener:
+            self.inside -= 1
+            return self.checked(chain.start, Elements, chain.opener, chain.attribute, node)
+        return node
 
-    def compared(self, left: Side, at: Token) -> Node:
-        op = {"==": "=", "<>": "!="}.get(symbol := self.take().text, symbol)
-        start = self.peek().start
-        right = self.operand()
-        if isinstance(left, Variable | Sum) or isinstance(right, Variable | Sum):
-            return self.checked(at.start, VariableComparison, left, op, right)
-        if isinstance(left, Attribute):
-            if isinstance(right, Attribute):
-                return AttributeComparison(left.name, op, right.name)
-            return Comparison(left.name, op, right)
-        if isinstance(right, Attribute):
-            return Comparison(right.name, FLIPPED[op], left)
-        if family_of(left) is not family_of(right):
-            self.refuse(
-                f"a {family_of(left)} is compared with a {family_of(right)}: "
-                "literals of two families are never comparable",
-                start,
-            )
-        return Constant(holds(left, op, right))
-
-    def call(self, name: str, at: Token) -> Node:
-        if "." in name:
-            self.refuse(f"the name of an operator has no dot, found {name!r}", at.start)
-        self.expect("(")
-        arguments: list[Side] = []
-        if not self.next_is(")"):
-            while True:
-                position = self.peek().start
-                argument = self.operand()
-                if isinstance(argument, Sum):
-                    self.refuse("an argument is an attribute, a literal or a variable", position)
-                arguments.append(argument)
-                if self.expect(",", ")").text == ")":
-                    break
-        return self.checked(at.start, Call, name, arguments)
+    def tested(self, node: Node, closed: bool = False) -> Node:
+        """The node with the test of truth that follows it, if one does."""
+        if _TEST.match(self.text, self.position) is None:
+            return node
+        if not closed and not node.tested_bare:
+            self.fail("'and', 'or', 'xor', 'xnor' or the end", self.peek())
+        self.take()
+        negated = self.next_is("not")
+        word = self.expect(*TRUTHS).text.lower()
+        return TruthTest(node, word, negated)

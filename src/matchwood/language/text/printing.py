@@ -8,16 +8,24 @@ from decimal import Decimal
 
 from matchwood.language.names import KEYWORDS
 from matchwood.language.tree import (
+    AtLeast,
     AttributeComparison,
     Between,
     Call,
     Comparison,
     Constant,
+    Derived,
+    Elements,
     In,
+    InList,
     IsNull,
     Like,
+    LikeMany,
+    Lowered,
     Node,
     Not,
+    SumComparison,
+    TruthTest,
     VariableComparison,
     in_parity_chain,
 )
@@ -47,7 +55,15 @@ def _layout(node: Node) -> list[str | Node]:
     if isinstance(node, Not):
         inner = node.operands[0]
         return ["not (", inner, ")"] if inner.binding < Not.binding else ["not ", inner]
+    if isinstance(node, TruthTest):
+        inner = node.operands[0]
+        bare = inner.tested_bare
+        return [inner, f" is {node.asks}"] if bare else ["(", inner, f") is {node.asks}"]
     layout: list[str | Node] = []
+    if isinstance(node, AtLeast):
+        for operand in node.operands:
+            layout.extend([", ", operand])
+        return [f"at_least({node.count}", *layout, ")"]
     word = f" {type(node).word} "  # type: ignore[attr-defined]
     chain = in_parity_chain(node, node.operands)
     for index, operand in enumerate(node.operands):
@@ -77,13 +93,21 @@ def predicate_text(node: Node) -> str:
             return f"{attribute_text(node.attribute)} {no}in ({values})"
         case Like():
             return f"{attribute_text(node.attribute)} {no}{node.kind} {literal_text(node.pattern)}"
+        case LikeMany():
+            patterns = ", ".join(map(literal_text, node.patterns))
+            return f"{attribute_text(node.attribute)} {node.kind} {node.which} ({patterns})"
+        case InList():
+            name = literal_text(node.name)
+            return f"{attribute_text(node.attribute)} {no}in list {name}"
+        case Elements():
+            return f"{node.kind}({attribute_text(node.attribute)}, {to_text(node.rule)})"
         case IsNull():
             return f"{attribute_text(node.attribute)} is {no}null"
         case AttributeComparison():
             return f"{attribute_text(node.left)} {node.op} {attribute_text(node.right)}"
         case Call():
             return f"{node.name}({', '.join(map(side_text, node.arguments))})"
-        case VariableComparison():
+        case VariableComparison() | SumComparison():
             return f"{side_text(node.left)} {node.op} {side_text(node.right)}"
         case Join():
             parts = (*node.calls, *node.constraints)
@@ -94,6 +118,12 @@ def predicate_text(node: Node) -> str:
 
 def attribute_text(name: str) -> str:
     """The name of an attribute, in backquotes if it would not read back as a name."""
+    if isinstance(name, Lowered):
+        return f"lower({attribute_text(name.base)})"
+    if isinstance(name, Derived):
+        return str(name)
+    if name == "it":
+        return "`it`"  # without quotes it would be the element, inside `any` and `every`
     if _PLAIN.fullmatch(name) and name.partition(".")[0].lower() not in KEYWORDS:
         return name
     return f"`{name.replace('`', '``')}`"
@@ -125,8 +155,8 @@ def _sum_text(sum_: Sum) -> str:
     for term in sum_.postfix:
         if isinstance(term, int | Decimal):
             stack.append((spell_number(term), 3))
-        elif isinstance(term, Variable):
-            stack.append((f"?{term.name}", 3))
+        elif isinstance(term, Attribute | Variable):
+            stack.append((side_text(term), 3))
         else:
             right, left = stack.pop(), stack.pop()
             stack.append((_joined(left, term, right), BINDING[term]))

@@ -7,8 +7,9 @@ from collections.abc import Collection
 from functools import lru_cache
 
 from matchwood.language.errors import RuleError
-from matchwood.language.names import is_name, reserved
+from matchwood.language.names import SPECIAL_CALLS, is_name, reserved
 from matchwood.language.tree.arithmetic import Attribute, Variable
+from matchwood.language.tree.subjects import Everything
 from matchwood.language.values import Family, family_of
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -21,6 +22,9 @@ _LONGEST_CACHED = 64
 TAKES_STRING = ("startswith", "endswith", "isa", "in_network")
 BUILT_IN = (*TAKES_STRING, "contains")
 
+# Built-in calls whose first argument may be `*`.
+TAKES_EVERYTHING = ("contains", "startswith", "endswith")
+
 
 def check_call(name: str, arguments: tuple[object, ...]) -> None:
     """Raise a RuleError for a name or arguments that a call cannot have."""
@@ -28,11 +32,20 @@ def check_call(name: str, arguments: tuple[object, ...]) -> None:
         raise RuleError(f"the name of an operator is letters, digits and _, found {name!r}")
     if reserved(name.lower()):
         raise RuleError(f"the name of an operator is not a keyword, found {name!r}")
+    if name.lower() in SPECIAL_CALLS:
+        raise RuleError(f"{name!r} has a meaning of its own in rules and is no name of an operator")
     if name not in BUILT_IN:
+        if any(isinstance(a, Attribute) and isinstance(a.name, Everything) for a in arguments):
+            raise RuleError(f"'*' is no argument of {name}: an operator takes attributes")
         return
     if len(arguments) != 2:
         raise RuleError(f"{name} takes 2 arguments, found {len(arguments)}")
     subject, other = arguments
+    if isinstance(other, Attribute) and isinstance(other.name, Everything):
+        raise RuleError(f"'*' is the first argument of {name}, not the second")
+    everything = isinstance(subject, Attribute) and isinstance(subject.name, Everything)
+    if everything and name not in TAKES_EVERYTHING:
+        raise RuleError(f"'*' is no argument of {name}: use it with {', '.join(TAKES_EVERYTHING)}")
     if not isinstance(subject, Attribute):
         raise RuleError(f"the first argument of {name} is an attribute")
     if isinstance(other, Variable):

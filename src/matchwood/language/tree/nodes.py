@@ -10,9 +10,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar, NamedTuple, NoReturn, TypeVar, cast
 
 from matchwood.language.errors import RuleError
+from matchwood.language.tree.subjects import named
 
 # Nodes of one rule.
 MAX_NODES = 200_000
+
+# What a test of truth may ask for.
+TRUTHS = ("true", "false", "unknown")
 
 # Levels of parentheses and `not`s in the canonical text of a rule.
 MAX_LEVELS = 200
@@ -40,8 +44,27 @@ class Node:
         5  # how tightly the text of the node binds: from 1, or, to 5, predicate
     )
 
+    @property
+    def tested_bare(self) -> bool:
+        """Whether `is true` may follow the text of the node without parentheses around it."""
+        return False
+
+    @property
+    def subjects(self) -> tuple[str, ...]:
+        """The attributes that a leaf names, and what stands in their place (see `subjects`)."""
+        return ()
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes of the event that a leaf reads, as far as they have names."""
+        return tuple(name for subject in self.subjects for name in named(subject))
+
     def _key(self) -> tuple[object, ...]:
         """What the node says, apart from its operands."""
+        raise AssertionError(type(self))
+
+    def over(self, operands: Sequence[Node]) -> Node:
+        """The same node over other operands, as many as it has."""
         raise AssertionError(type(self))
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
@@ -97,6 +120,24 @@ class Node:
 
     def __invert__(self) -> Node:
         return Not(self)
+
+    def is_true(self) -> Node:
+        return TruthTest(self, "true")
+
+    def is_not_true(self) -> Node:
+        return TruthTest(self, "true", True)
+
+    def is_false(self) -> Node:
+        return TruthTest(self, "false")
+
+    def is_not_false(self) -> Node:
+        return TruthTest(self, "false", True)
+
+    def is_unknown(self) -> Node:
+        return TruthTest(self, "unknown")
+
+    def is_not_unknown(self) -> Node:
+        return TruthTest(self, "unknown", True)
 
     def __str__(self) -> str:
         return _text_form.write(self)
@@ -183,7 +224,7 @@ def node_of(value: object) -> Node:
 
 def attributes_in(tree: Node) -> set[str]:
     """The attributes that a rule mentions."""
-    return {name for node in walk(tree) for name in getattr(node, "attributes", ())}
+    return {name for node in walk(tree) for name in node.attributes}
 
 
 class Constant(Node):
@@ -220,13 +261,16 @@ class _Operator(Node):
                 levels = below
         if levels and in_parity_chain(self, operands):
             levels = max(operands[0].levels, operands[1].levels)
-        _check_limits(size, levels)
+        check_limits(size, levels)
         _set(self, "operands", operands)
         _set(self, "size", size)
         _set(self, "levels", levels)
 
     def _key(self) -> tuple[object, ...]:
         return ()
+
+    def over(self, operands: Sequence[Node]) -> Node:
+        return type(self)(operands)
 
 
 class Or(_Operator):
@@ -269,13 +313,49 @@ class Not(Node):
 
     def __init__(self, operand: Node) -> None:
         levels = operand.levels + 1 + (operand.binding < 4)
-        _check_limits(operand.size + 1, levels)
+        check_limits(operand.size + 1, levels)
         _set(self, "operands", (operand,))
         _set(self, "size", operand.size + 1)
         _set(self, "levels", levels)
 
     def _key(self) -> tuple[object, ...]:
         return ()
+
+    def over(self, operands: Sequence[Node]) -> Node:
+        return Not(operands[0])
+
+
+class TruthTest(Node):
+    """`(…) is true`, `is not unknown`, …: true or false, and never undefined.
+
+    `truth` is one of `TRUTHS`, and `negated` says that it is `is not`.
+    """
+
+    __slots__ = ("levels", "negated", "operands", "size", "truth")
+    truth: str
+    negated: bool
+
+    def __init__(self, operand: Node, truth: str, negated: bool = False) -> None:
+        if truth not in TRUTHS:
+            raise RuleError(f"a test of truth asks for true, false or unknown, found {truth!r}")
+        levels = operand.levels + (not operand.tested_bare)
+        check_limits(operand.size + 1, levels)
+        _set(self, "operands", (operand,))
+        _set(self, "truth", truth)
+        _set(self, "negated", negated)
+        _set(self, "size", operand.size + 1)
+        _set(self, "levels", levels)
+
+    def _key(self) -> tuple[object, ...]:
+        return (self.truth, self.negated)
+
+    def over(self, operands: Sequence[Node]) -> Node:
+        return TruthTest(operands[0], self.truth, self.negated)
+
+    @property
+    def asks(self) -> str:
+        """What stands after `is`: "true", "not unknown", …"""
+        return f"not {self.truth}" if self.negated else self.truth
 
 
 def parity_chain(operands: Sequence[Node], xnors: int) -> Node:
@@ -299,7 +379,8 @@ def in_parity_chain(node: Node, operands: tuple[Node, ...]) -> bool:
     )
 
 
-def _check_limits(size: int, levels: int) -> None:
+def check_limits(size: int, levels: int) -> None:
+    """Raise a RuleError for more nodes or levels than a rule may have."""
     if size > MAX_NODES:
         raise RuleError(f"a rule has at most {MAX_NODES:,} nodes")
     if levels > MAX_LEVELS:

@@ -11,14 +11,25 @@ from typing import Any
 
 from matchwood.language.errors import RuleError
 from matchwood.language.strings import like_pieces, program_size
-from matchwood.language.tree.arithmetic import Attribute, Side, Sum, Variable, has_variable
+from matchwood.language.tree.arithmetic import (
+    Attribute,
+    Side,
+    Sum,
+    Variable,
+    attributes_of,
+    has_variable,
+)
 from matchwood.language.tree.calls import check_call
 from matchwood.language.tree.nodes import Node
+from matchwood.language.tree.subjects import Derived, Everything, Lowered
 from matchwood.language.values import Family, Literal, family_of, is_text, literal, same_family
 
 COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
 # The comparison that says the same with its sides exchanged.
 FLIPPED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+# The words for patterns.
+PATTERNS = ("like", "ilike", "rlike")
 
 _set = object.__setattr__
 
@@ -30,7 +41,7 @@ class Predicate(Node):
     attribute: str
 
     @property
-    def attributes(self) -> tuple[str, ...]:
+    def subjects(self) -> tuple[str, ...]:
         return (self.attribute,)
 
     def _parts(self) -> tuple[object, ...]:
@@ -51,6 +62,10 @@ class Comparison(Predicate):
         _set(self, "attribute", attribute_name(attribute))
         _set(self, "op", _comparison(op))
         _set(self, "value", literal(value))
+
+    @property
+    def tested_bare(self) -> bool:
+        return self.op == "=" and self.value is True
 
     @property
     def family(self) -> Family:
@@ -88,10 +103,11 @@ class Between(Predicate):
 
 
 class In(Predicate):
-    """`tier in ('gold', 'platinum')`"""
+    """`tier in ('gold', 'platinum')`; the literals may be of several families."""
 
-    __slots__ = ("negated", "values")
+    __slots__ = ("family", "negated", "values")
     values: tuple[Literal, ...]
+    family: Family | None  # None if the literals are of several
     negated: bool
 
     def __init__(self, attribute: str, values: Sequence[object], negated: bool = False) -> None:
@@ -100,14 +116,39 @@ class In(Predicate):
         _set(self, "attribute", attribute_name(attribute))
         _set(self, "values", tuple(literal(value) for value in values))
         _set(self, "negated", negated)
-        same_family(self.values, "in")
+        first = family_of(self.values[0])
+        mixed = any(family_of(value) is not first for value in self.values)
+        _set(self, "family", None if mixed else first)
 
-    @property
-    def family(self) -> Family:
-        return family_of(self.values[0])
+    def by_family(self) -> dict[Family, tuple[Literal, ...]]:
+        """The literals of each family, in the order of its first literal."""
+        families: dict[Family, list[Literal]] = {}
+        for value in self.values:
+            families.setdefault(family_of(value), []).append(value)
+        return {family: tuple(values) for family, values in families.items()}
 
     def _parts(self) -> tuple[object, ...]:
-        return (self.negated, self.family, self.values)
+        families = self.family or tuple(map(family_of, self.values))
+        return (self.negated, families, self.values)
+
+
+class InList(Predicate):
+    """`ip in list 'tor'`: a value is one of those in a list that is kept beside the rules."""
+
+    __slots__ = ("name", "negated")
+    name: str
+    negated: bool
+
+    def __init__(self, attribute: str, name: object, negated: bool = False) -> None:
+        text = literal(name)
+        if not isinstance(text, str):
+            raise RuleError(f"the name of a list is a string, found a {family_of(text)}")
+        _set(self, "attribute", attribute_name(attribute))
+        _set(self, "name", text)
+        _set(self, "negated", negated)
+
+    def _parts(self) -> tuple[object, ...]:
+        return (self.negated, self.name)
 
 
 class Like(Predicate):
@@ -139,6 +180,37 @@ class Like(Predicate):
         return (self.negated, self.kind, self.pattern)
 
 
+class LikeMany(Predicate):
+    """`path like any ('%.exe', '%.dll')`; `which` is any or all, `kind` is like, ilike or rlike."""
+
+    __slots__ = ("kind", "patterns", "which")
+    kind: str
+    which: str
+    patterns: tuple[str, ...]
+
+    def __init__(self, attribute: str, kind: str, which: str, patterns: Sequence[object]) -> None:
+        if which not in ("any", "all"):
+            raise RuleError(f"'{kind}' is followed by any or all, found {which!r}")
+        if len(patterns) == 0:
+            raise RuleError(f"'{kind} {which}' takes one pattern or more, found none")
+        _set(self, "attribute", attribute_name(attribute))
+        _set(self, "kind", kind)
+        _set(self, "which", which)
+        _set(self, "patterns", tuple(like.pattern for like in self.each(patterns)))
+
+    def each(self, patterns: Sequence[object] | None = None) -> list[Like]:
+        """The predicates of which it is the `or`, or the `and`."""
+        chosen = self.patterns if patterns is None else patterns
+        return [Like(self.attribute, self.kind, pattern) for pattern in chosen]
+
+    @property
+    def family(self) -> Family:
+        return Family.STRING
+
+    def _parts(self) -> tuple[object, ...]:
+        return (self.kind, self.which, self.patterns)
+
+
 class IsNull(Predicate):
     """`age is null`"""
 
@@ -146,7 +218,10 @@ class IsNull(Predicate):
     negated: bool
 
     def __init__(self, attribute: str, negated: bool = False) -> None:
-        _set(self, "attribute", attribute_name(attribute))
+        if isinstance(attribute, Everything):
+            raise RuleError("'*' is never null: nulls are not among the values of an event")
+        base = attribute.base if isinstance(attribute, Lowered) else attribute
+        _set(self, "attribute", attribute_name(base))
         _set(self, "negated", negated)
 
     def _parts(self) -> tuple[object, ...]:
@@ -162,12 +237,14 @@ class AttributeComparison(Node):
     right: str
 
     def __init__(self, left: str, op: str, right: str) -> None:
+        if isinstance(left, Everything) or isinstance(right, Everything):
+            raise RuleError("'*' is compared with a literal, not with an attribute")
         _set(self, "left", attribute_name(left))
         _set(self, "op", _comparison(op))
         _set(self, "right", attribute_name(right))
 
     @property
-    def attributes(self) -> tuple[str, ...]:
+    def subjects(self) -> tuple[str, ...]:
         return (self.left, self.right)
 
     def _key(self) -> tuple[object, ...]:
@@ -191,7 +268,11 @@ class Call(Node):
         _set(self, "arguments", kept)
 
     @property
-    def attributes(self) -> tuple[str, ...]:
+    def tested_bare(self) -> bool:
+        return True
+
+    @property
+    def subjects(self) -> tuple[str, ...]:
         return tuple(a.name for a in self.arguments if isinstance(a, Attribute))
 
     def _key(self) -> tuple[object, ...]:
@@ -199,7 +280,7 @@ class Call(Node):
 
 
 class VariableComparison(Node):
-    """`?y > 2 * ?z`: at least one side is a variable, or a sum with one in it."""
+    """`?y > 2 * ?z + a`: at least one side is a variable, or a sum with one in it."""
 
     __slots__ = ("left", "op", "right")
     left: Side
@@ -211,7 +292,7 @@ class VariableComparison(Node):
             s if isinstance(s, Attribute | Variable | Sum) else literal(s) for s in (left, right)
         ]
         if not any(map(has_variable, sides)):
-            raise RuleError("a sum is only possible in a comparison with variables")
+            raise RuleError("a comparison with variables has a variable on one of its sides")
         if not isinstance(sides[0], Attribute | Variable | Sum):
             sides.reverse()
             op = FLIPPED[_comparison(op)]
@@ -220,19 +301,69 @@ class VariableComparison(Node):
         _set(self, "right", sides[1])
 
     @property
-    def attributes(self) -> tuple[str, ...]:
-        return tuple(s.name for s in (self.left, self.right) if isinstance(s, Attribute))
+    def subjects(self) -> tuple[str, ...]:
+        return (*attributes_of(self.left), *attributes_of(self.right))
+
+    def _key(self) -> tuple[object, ...]:
+        return (type(self.left), self.left, self.op, type(self.right), self.right)
+
+
+class SumComparison(Node):
+    """`amount > 3 * average`: at least one side is a sum, and no variable is in it."""
+
+    __slots__ = ("left", "op", "right")
+    left: Side
+    op: str
+    right: Side
+
+    def __init__(self, left: Any, op: str, right: Any) -> None:
+        sides = [s if isinstance(s, Attribute | Sum) else literal(s) for s in (left, right)]
+        if not any(isinstance(s, Sum) for s in sides) or any(map(has_variable, sides)):
+            raise RuleError("a comparison of sums has a sum, and no variable, on one of its sides")
+        if not isinstance(sides[0], Attribute | Sum):
+            sides.reverse()
+            op = FLIPPED[_comparison(op)]
+        for side in sides:
+            if isinstance(side, Attribute) and isinstance(side.name, Everything | Lowered):
+                raise RuleError(
+                    f"a sum is compared with a number or an attribute, found {side.name}"
+                )
+            if not isinstance(side, Attribute | Sum) and family_of(side) is not Family.NUMBER:
+                raise RuleError(f"a sum is compared with a number, found a {family_of(side)}")
+        _set(self, "left", sides[0])
+        _set(self, "op", _comparison(op))
+        _set(self, "right", sides[1])
+
+    @property
+    def subjects(self) -> tuple[str, ...]:
+        return (*attributes_of(self.left), *attributes_of(self.right))
 
     def _key(self) -> tuple[object, ...]:
         return (type(self.left), self.left, self.op, type(self.right), self.right)
 
 
 def attribute_name(name: object) -> str:
+    if isinstance(name, Derived):
+        return name
     if not isinstance(name, str):
         raise RuleError(f"an attribute is a string, found {type(name).__name__}")
     if not is_text(name):
         raise RuleError("an attribute is not valid Unicode: it holds half of a surrogate pair")
     return name
+
+
+def compared(left: Any, op: str, right: Any) -> Node:
+    """The comparison of two sides, of whatever kinds they are; two literals are not compared."""
+    sides = (left, right)
+    if any(map(has_variable, sides)):
+        return VariableComparison(left, op, right)
+    if any(isinstance(side, Sum) for side in sides):
+        return SumComparison(left, op, right)
+    if isinstance(left, Attribute):
+        if isinstance(right, Attribute):
+            return AttributeComparison(left.name, op, right.name)
+        return Comparison(left.name, op, right)
+    return Comparison(right.name, FLIPPED[_comparison(op)], left)
 
 
 def _comparison(op: str) -> str:

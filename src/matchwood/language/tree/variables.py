@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from matchwood.language.tree.arithmetic import Sum, Variable
-from matchwood.language.tree.nodes import And, Node, Not, fold, walk
+from matchwood.language.tree.nodes import And, Node, fold, walk
 from matchwood.language.tree.predicates import Call, VariableComparison
 
 _set = object.__setattr__
@@ -24,9 +24,9 @@ class Join(Node):
         _set(self, "constraints", tuple(constraints))
 
     @property
-    def attributes(self) -> tuple[str, ...]:
+    def subjects(self) -> tuple[str, ...]:
         nodes = (*self.calls, *(leaf for tree in self.constraints for leaf in walk(tree)))
-        names = [name for node in nodes for name in getattr(node, "attributes", ())]
+        names = [name for node in nodes for name in node.subjects]
         return tuple(dict.fromkeys(names))
 
     def _key(self) -> tuple[object, ...]:
@@ -99,7 +99,7 @@ def _renamed(constraint: Node, names: dict[str, str]) -> Node:
     def step(node: Node, operands: Sequence[Node]) -> Node:
         if isinstance(node, VariableComparison):
             return VariableComparison(side(node.left), node.op, side(node.right))
-        return Not(operands[0]) if isinstance(node, Not) else type(node)(operands)  # type: ignore[call-arg]
+        return node.over(operands)
 
     def side(operand: object) -> object:
         if isinstance(operand, Variable):
