@@ -7,7 +7,7 @@ import matchwood
 
 PACKAGE = Path(matchwood.__file__).parent
 KERNELS = PACKAGE / "kernels"  # where kernels may stand in any file
-DECORATORS = {"compiled", "lean", "inlined"}
+DECORATORS = {"compiled", "lean", "inlined", "launched", "device_function"}
 MYPY = "# mypy: allow-untyped-defs, no-check-untyped-defs"
 
 

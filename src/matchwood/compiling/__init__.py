@@ -10,5 +10,6 @@ Modules:
 - `recording`: does what `warm` does without compiling, and notes the calls of kernels;
 - `coordinator`: hands kernels to workers, and writes the list of what they compiled;
 - `worker`: compiles what it is told to;
-- `kernel_parts`: what a worker leaves out, so that it takes less time.
+- `kernel_parts`: what a worker leaves out, so that it takes less time;
+- `remembered_types`: what a worker works out only once, for the same reason.
 """

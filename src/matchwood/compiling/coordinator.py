@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from matchwood.compiling.worker import CompiledKernel
 from matchwood.kernels.kernel_folder import environment_folder, list_name, write_list
 from matchwood.kernels.readiness import write_progress
+from matchwood.kernels.sources import sources_of
 
 if TYPE_CHECKING:
     from matchwood.compiling.recording import KernelCall
@@ -36,13 +37,13 @@ def compile_all() -> None:
 class _Waiting:
     """Calls of kernels that are to be compiled.
 
-    Kernels of one module have parts in common, which a worker compiles only once: it continues with
-    a module that it knows, or else takes one that no other worker has, if there is any.
+    Kernels have parts in common, which a worker compiles only once. So a worker takes the kernel
+    that shares most modules with those that it has compiled, and least with those of the others.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, workers: int) -> None:
         self._calls: list[KernelCall] = []
-        self._modules: dict[str, int] = {}  # the worker that has begun each
+        self._known: list[set[str]] = [set() for _ in range(workers)]
         self._ended = False
         self._changed = threading.Condition()
 
@@ -63,22 +64,28 @@ class _Waiting:
             self._changed.wait_for(lambda: self._calls or self._ended)
             if not self._calls:
                 return None
-            owners = [self._modules.get(call.key[0]) for call in self._calls]
-            for owner in (worker, None):
-                if owner in owners:
-                    call = self._calls.pop(owners.index(owner))
-                    break
-            else:
-                call = self._calls.pop(0)
-            self._modules.setdefault(call.key[0], worker)
+            call = max(self._calls, key=lambda call: self._kinship(call, worker))  # the first such
+            self._calls.remove(call)
+            self._known[worker] |= _kernel_sources(call)
             return call
+
+    def _kinship(self, call: KernelCall, worker: int) -> int:
+        """How much more of a kernel a worker has compiled than the best of the others."""
+        shared = [len(known & _kernel_sources(call)) for known in self._known]
+        mine = shared.pop(worker)
+        return mine - max(shared, default=0)
+
+
+def _kernel_sources(call: KernelCall) -> frozenset[str]:
+    """The modules that a kernel may have parts of."""
+    return frozenset(name for name in sources_of(call.key[0]) if name.endswith("_kernels"))
 
 
 class _Work:
     """Kernels that wait to be compiled, and the processes that do it."""
 
     def __init__(self, workers: int) -> None:
-        self._waiting = _Waiting()
+        self._waiting = _Waiting(workers)
         self._lock = threading.Lock()
         self._threads = [
             threading.Thread(target=self._compile, args=(number,), daemon=True)

@@ -14,15 +14,17 @@ from __future__ import annotations
 import gc
 from typing import Any
 
-from numba.core import codegen, event
+from numba.core import codegen, event, lowering
 
 _library: Any = codegen.JITCodeLibrary
 _generator: Any = codegen.JITCPUCodegen
+_lower: Any = lowering.Lower
 
 # What is replaced: names of methods, by class.
 _REPLACED = {
     _library: ("get_pointer_to_function", "_finalize_final_module", "_optimize_final_module"),
     _generator: ("set_env", "_module_pass_manager"),
+    _lower: ("create_cpython_wrapper", "create_cfunc_wrapper"),
 }
 
 
@@ -46,11 +48,12 @@ def leave_out_parts() -> bool:
         return False
     depth = _Depth()
     event.register("numba:compile", depth)  # type: ignore[no-untyped-call]
-    get_pointer, finalize, optimise, set_env = (
+    get_pointer, finalize, optimise, set_env, create_wrapper = (
         _library.get_pointer_to_function,
         _library._finalize_final_module,
         _library._optimize_final_module,
         _generator.set_env,
+        _lower.create_cpython_wrapper,
     )
 
     def get_pointer_to_function(library: Any, name: str) -> Any:
@@ -70,10 +73,16 @@ def leave_out_parts() -> bool:
         if hasattr(library, "is_kernel"):
             return optimise(library)  # type: ignore[no-any-return]
         # As Numba begins for every module: only what has to be inlined is.
-        passes, builder = library._codegen._module_pass_manager(
+        made = library._codegen._module_pass_manager(
             loop_vectorize=False, slp_vectorize=False, opt=0, cost="cheap"
         )
-        passes.run(library._final_module, builder)
+        # Newer versions of Numba make a builder of passes, too.
+        passes, *builder = made if isinstance(made, tuple) else (made,)
+        passes.run(library._final_module, *builder)
+
+    def create_cpython_wrapper(lower: Any, *arguments: Any, **named: Any) -> None:
+        if depth.now <= 1:  # Python calls nothing but kernels
+            create_wrapper(lower, *arguments, **named)
 
     def set_environment(generator: Any, name: str, environment: Any) -> None:
         if depth.now <= 1:
@@ -83,5 +92,7 @@ def leave_out_parts() -> bool:
     _library._finalize_final_module = finalize_final_module
     _library._optimize_final_module = optimize_final_module
     _generator.set_env = set_environment
+    _lower.create_cpython_wrapper = create_cpython_wrapper
+    _lower.create_cfunc_wrapper = lambda lower: None  # nobody calls kernels from C
     gc.disable()  # the compiler makes millions of objects, and this process ends soon
     return True

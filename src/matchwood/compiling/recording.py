@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numba
+import numpy as np
 from numba.core import types
 
 if TYPE_CHECKING:
@@ -76,6 +77,9 @@ def _type_of(argument: Any) -> Any:
         return _types.Array(_types.int64, 1, "C")
     if isinstance(argument, AddressedText):
         return _types.int64
+    if isinstance(argument, np.ndarray) and argument.dtype == object:
+        is_constant = not argument.flags.writeable
+        return _types.Array(_types.int64, argument.ndim, "C", readonly=is_constant)
     return _typeof(argument)
 
 

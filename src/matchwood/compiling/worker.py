@@ -54,8 +54,10 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever is printed goes elsewhere
     from matchwood.compiling.kernel_parts import leave_out_parts
+    from matchwood.compiling.remembered_types import remember_types
 
     leave_out_parts()
+    remember_types()
     while True:
         try:
             key, types = pickle.load(sys.stdin.buffer)

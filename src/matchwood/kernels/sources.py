@@ -23,6 +23,10 @@ _STORAGE = frozenset(
     for name in ("kernel_archive", "kernel_cache", "kernel_folder", "readiness", "sources")
 )
 
+# Modules whose kernels are compiled when they are first used: those of the laboratory, and those
+# for a GPU, which another compiler makes.
+_ELSEWHERE = ("matchwood.lab.", "matchwood.match.batch.gpu.")
+
 
 def digest_of(module: str) -> str:
     """The digest of a module's source, and of every file of its package that it imports.
@@ -32,6 +36,17 @@ def digest_of(module: str) -> str:
     >>> digest_of("matchwood.kernels.records") == digest_of("matchwood.kernels.pushes")
     False
     """
+    lines = (f"{name} {_source_digest(name)}\n" for name in sorted(sources_of(module)))
+    return sha256("".join(lines).encode()).hexdigest()
+
+
+@cache
+def sources_of(module: str) -> frozenset[str]:
+    """A module, and those of its package that it imports, directly or not.
+
+    >>> sorted(sources_of("matchwood.kernels.predicate_codes"))
+    ['matchwood.kernels.predicate_codes']
+    """
     reached = {module}
     to_follow = [module]
     while to_follow:
@@ -39,8 +54,7 @@ def digest_of(module: str) -> str:
             if imported not in reached:
                 reached.add(imported)
                 to_follow.append(imported)
-    lines = (f"{name} {_source_digest(name)}\n" for name in sorted(reached))
-    return sha256("".join(lines).encode()).hexdigest()
+    return frozenset(reached)
 
 
 @cache
@@ -58,11 +72,11 @@ def digest_of_kernels() -> str:
 
 @cache
 def product_modules() -> tuple[str, ...]:
-    """The modules of the product that have kernels, outside the laboratory."""
+    """The modules of the product that have kernels for the processor, outside the laboratory."""
     package = Path(__file__).parents[1]
     files = (path.relative_to(package.parent) for path in package.rglob("*_kernels.py"))
     names = (".".join(path.with_suffix("").parts) for path in files)
-    return tuple(sorted(name for name in names if not name.startswith("matchwood.lab.")))
+    return tuple(sorted(name for name in names if not name.startswith(_ELSEWHERE)))
 
 
 @cache

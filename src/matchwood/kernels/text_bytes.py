@@ -16,6 +16,9 @@ import numpy as np
 
 from matchwood.kernels.compiled import codec, config
 
+# Bytes of the smallest pages of memory.
+_PAGE = 4096
+
 # Bytes of a `bytes` object before its first character, in CPython.
 _HEADER = bytes.__basicsize__ - 1
 
@@ -69,6 +72,10 @@ if config.DISABLE_JIT:
         """The eight bytes from a place on, the first of them lowest."""
         return np.int64(int.from_bytes(bytes(text[i : i + 8]), "little", signed=True))
 
+    def can_load_word(text: Any, i: int) -> Any:
+        """Whether `word_at` can load the bytes from a place on, wherever the text ends."""
+        return True
+
     def address_of(array: Any) -> Any:
         """The address of the first element of an array of bytes."""
         return array
@@ -83,6 +90,14 @@ else:
     def from_place(text: Any, i: int) -> Any:
         """The text from a place on."""
         return text + i
+
+    @codec
+    def can_load_word(text: Any, i: int) -> Any:
+        """Whether `word_at` can load the bytes from a place on, wherever the text ends.
+
+        Memory can be read or not by the page, and no page is smaller than this.
+        """
+        return (text + i) & (_PAGE - 1) <= _PAGE - 8
 
     @numba.extending.intrinsic
     def byte_at(typing_context: Any, text: Any, i: Any) -> Any:

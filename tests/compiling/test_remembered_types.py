@@ -1,0 +1,47 @@
+"""Kernels that are compiled with remembered types do what they do without."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+# Functions that are asked for with several types, literals and flags, each more than once.
+CODE = """
+import numpy as np
+from matchwood.compiling.remembered_types import remember_types
+assert remember_types(), "Numba is not as expected"
+from matchwood.kernels.compiled import codec, inlined, compiled, lean
+
+@codec
+def twice(number):
+    return number + number
+
+@inlined
+def total(numbers):
+    found = numbers[0] - numbers[0]
+    for number in numbers:
+        found += twice(number)
+    return found
+
+def sums(integers, doubles, pair):
+    made = min(pair[0], pair[1]) + max(1, pair[0]) + twice(2) + twice(2.5)
+    return total(integers), total(doubles), made + abs(-3), -7 // 2, 7 % 4
+
+arguments = np.arange(5), np.linspace(0, 1, 5), (3, 4)
+expected = sums(*arguments)
+for kernel in (lean(sums), compiled(sums)):
+    assert kernel(*arguments) == expected
+assert kernel.overloads[kernel.signatures[0]].signature.return_type[0].name == "int64"
+"""
+
+
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
+def test_kernels_are_the_same_with_remembered_types(tmp_path):
+    variables = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "MATCHWOOD_COMPILE": "foreground"}
+    script = tmp_path / "script.py"
+    script.write_text(CODE)
+    done = subprocess.run(
+        [sys.executable, str(script)], env=variables, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
