@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from matchwood.index.build.arrange import Arranged
-from matchwood.index.build.atoms import AtomArrays
+from matchwood.index.build.atom_codes import AtomArrays
 from matchwood.index.build.segment import Segment, build
 from matchwood.index.file.array_file import IndexFileError
 from matchwood.index.file.validate import validate

@@ -8,18 +8,22 @@
     rule_programs  the programs of many rules, over atoms; texts go through `texts`
     texts          rule texts cut at operators by compiled code; equal predicates are read once
     program        the program of one tree, for rules that the parser reads
-    atoms          distinct predicates, the constants they mention, and their intervals of codes
+    slots          attributes, with the constants that they are compared with
+    atoms          distinct predicates, one by one or many at once
+    atom_codes     the intervals of codes of all predicates, as arrays
     shared_nodes   one node per meaning: negations pushed down, equal nodes shared
     reuse          nodes that use smaller nodes of the same operator; very wide nodes split
     statistics     how likely predicates are to be true
     arrange        records, push lists and groups of rules, in the order that matching reads them
     stabbing       trees that find the literals that are true of a code
     segment        all of it together: `build`
+    sorting        the order of rows by several columns
+    threads        pieces of this work in several threads
     gc_pause       no garbage collection during bulk work
 
 The kernels of a module are in the file of the same name that ends in `_kernels`; those of
 `shared_nodes` are in `share_kernels`, and those of `texts` in `text_kernels`, which cuts the texts,
-`word_kernels`, which tells words apart, and `integer_predicate_kernels`, which reads the predicates
-over plain integers. `kernels.programs`, `kernels.records` and `kernels.pushes`
-draw the words that are packed here.
+`word_kernels`, which tells words apart, `predicate_text_kernels`, which numbers the texts of
+predicates, and `integer_predicate_kernels`, which reads those over plain integers.
+`kernels.programs`, `kernels.records` and `kernels.pushes` draw the words that are packed here.
 """

@@ -13,6 +13,7 @@ The steps, in order:
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -28,12 +29,15 @@ from matchwood.index.build.arrange_kernels import (
     inline_words,
     lay_out_records,
     mark_roles,
+    number_rows,
     number_used_nodes,
-    renumbered_operands,
+    renumber_operands,
 )
-from matchwood.index.build.atoms import AtomArrays
+from matchwood.index.build.atom_codes import AtomArrays
 from matchwood.index.build.shared_nodes import SharedNodes
-from matchwood.index.build.stabbing import stabbing_trees
+from matchwood.index.build.sorting import sorted_rows
+from matchwood.index.build.stabbing import StabbingTrees, stabbing_trees
+from matchwood.index.build.threads import in_threads, pieces_of
 from matchwood.kernels.array_types import Int32Array, Int64Array
 from matchwood.kernels.programs import ALWAYS, NEVER
 from matchwood.kernels.pushes import (
@@ -49,6 +53,9 @@ from matchwood.kernels.pushes import (
     pack_counts,
     pack_group,
 )
+
+# Push lists, where the list of each node starts, and the trees that find the lists of literals.
+ListsAndTrees = tuple[Int32Array, Int32Array, StabbingTrees]
 
 
 class Arranged(NamedTuple):
@@ -75,7 +82,11 @@ class Arranged(NamedTuple):
 
 
 def arrange(
-    shared: SharedNodes, atoms: AtomArrays, codes: Int32Array, probability: NDArray[np.float32]
+    shared: SharedNodes,
+    atoms: AtomArrays,
+    codes: Int32Array,
+    probability: NDArray[np.float32],
+    threads: int = 1,
 ) -> tuple[Arranged, Int64Array]:
     """The arrays, and the rule of each new ordinal; rules that are never true come last."""
     order, group_start, group_root = _groups(shared.roots)
@@ -102,22 +113,43 @@ def arrange(
         atoms.slot, atoms.family_low, atoms.family_high, atoms.start, atoms.low, atoms.high,
         atoms.opaque, codes,
     )  # fmt: skip
+    row = np.full(2 * len(atoms.slot), -1, np.int32)
+    rows = number_rows(shared.operands, words, row)
+    row_literal = np.empty(rows, np.int32)
+    row_literal[row[row >= 0]] = np.flatnonzero(row >= 0)
+    used, used_count = number_used_nodes(shared.start, shared.operands, shared.first, number)
+    sizes = np.diff(shared.start)[inverse]
+    start = np.r_[0, np.cumsum(sizes)]
+    record_at = (start[:-1] + np.arange(count)).astype(np.int32)
     nodes = NodeTable(
         operator, shared.start, shared.operands, inverse, number, access[inverse], chance
     )
-    used, used_count = number_used_nodes(shared.start, shared.operands, shared.first, number)
-    records, record_at, row_literal = lay_out_records(
-        nodes, LiteralTable(words, probability, atoms.opaque), used
+    literals = LiteralTable(words, probability, atoms.opaque, row)
+
+    def lists_and_trees() -> ListsAndTrees:
+        operands = np.empty_like(shared.operands)
+        renumber_operands(
+            shared.start, shared.operands, shared.first, inverse, number, start, operands
+        )
+        pushes, push_at, literal_push = _pushes(
+            operator, start, operands, shared.first, nodes.access, group_of, record_at,
+            literal_group, len(row),
+        )  # fmt: skip
+        return pushes, push_at, stabbing_trees(literal_push, atoms, codes)
+
+    records = np.empty(len(shared.operands) + count, np.int64)
+    made = in_threads(
+        [
+            lists_and_trees,
+            *(
+                partial(lay_out_records, nodes, literals, used, record_at, records, *piece)
+                for piece in pieces_of(count, threads)
+            ),
+        ],
+        threads,
     )
-    new_start, new_operands = renumbered_operands(
-        shared.start, shared.operands, shared.first, inverse, number
-    )
-    literals = 2 * len(atoms.slot)
-    pushes, push_at, literal_push = _pushes(
-        operator, new_start, new_operands, shared.first, access[inverse], group_of,
-        record_at, literal_group, literals,
-    )  # fmt: skip
-    trees = stabbing_trees(literal_push, atoms, codes)
+    found: ListsAndTrees = made[0]
+    pushes, push_at, trees = found
     top = int(level.max()) if count else 1
     levels = np.searchsorted(level[inverse], np.arange(2, top + 2)).astype(np.int32)
     arranged = Arranged(
@@ -128,13 +160,16 @@ def arrange(
 
 
 def _groups(roots: Int32Array) -> tuple[Int64Array, Int32Array, Int64Array]:
-    """Rules with the same root form a group: (order of rules, bounds of groups, their roots)."""
-    # NEVER sorts first by value and must come last: its rules belong to no group
-    key = np.where(roots == NEVER, np.iinfo(np.int32).max, roots)
-    order = np.argsort(key, kind="stable")
-    ordered = key[order]
-    live = int(np.searchsorted(ordered, np.iinfo(np.int32).max))
-    ordered = ordered[:live]
+    """Rules with the same root form a group: (order of rules, bounds of groups, their roots).
+
+    Groups of one rule come first, so that their numbers are the ordinals of their rules. Rules that
+    are never true belong to no group, and come last.
+    """
+    _, number, size = np.unique(roots, return_inverse=True, return_counts=True)
+    never = roots == NEVER
+    order = sorted_rows(np.where(never, 2, size[number] > 1), roots)
+    live = len(roots) - int(never.sum())
+    ordered = roots[order][:live]
     first = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if live else np.empty(0, int)
     start = np.r_[first, live].astype(np.int32)
     return order, start, ordered[first].astype(np.int64)

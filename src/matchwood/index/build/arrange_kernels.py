@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.kernels.array_types import Int32Array, Int64Array, UInt8Array
-from matchwood.kernels.compiled import compiled, inlined
+from matchwood.kernels.compiled import compiled, inlined, lean
 from matchwood.kernels.programs import AND, OR, atom_of, pack_literal
 from matchwood.kernels.pushes import GROUPS, HEAD, ORS, RANGES, WIDE_HEAD, fit_one_word
 from matchwood.kernels.records import (
@@ -38,6 +38,10 @@ EMITTED = 1
 FOUND = 2
 
 
+# Operands of a node up to which they are sorted by insertion.
+_FEW = 24
+
+
 class NodeTable(NamedTuple):
     """Shared nodes in their new order, for `lay_out_records`."""
 
@@ -56,6 +60,7 @@ class LiteralTable(NamedTuple):
     word: Int64Array  # see `inline_words`
     probability: NDArray[np.float32]
     opaque: Int32Array  # -1 where an atom is a set of codes
+    row: Int32Array  # see `number_rows`
 
 
 class NodeRoles(NamedTuple):
@@ -99,21 +104,31 @@ def estimate_nodes(operator, start, operands, first, probability):
     return level, chance, access
 
 
-@compiled
-def renumbered_operands(start, operands, first, inverse, number):
-    count = len(inverse)
-    new_start = np.zeros(count + 1, np.int64)
-    for node in range(count):
-        old = inverse[node]
-        new_start[node + 1] = new_start[node] + start[old + 1] - start[old]
-    new_operands = np.empty(new_start[count], np.int32)
-    for node in range(count):
+@lean
+def renumber_operands(start, operands, first, inverse, number, new_start, new_operands):
+    """Write the operands of all nodes, by new number, in new numbers."""
+    for node in range(len(inverse)):
         at = new_start[node]
         for i in range(start[inverse[node]], start[inverse[node] + 1]):
             ref = operands[i]
             new_operands[at] = ref if ref < first else first + number[ref - first]
             at += 1
-    return new_start, new_operands
+
+
+@lean
+def number_rows(operands, words, row):
+    """Number the literals among the operands that need a row, in `row`, in the order of literals;
+    how many they are. All of `row` is -1 before."""
+    first = len(words)
+    for ref in operands:
+        if ref < first and (words[ref] == NOT_INLINE or has_row(words[ref])):
+            row[ref] = 0
+    rows = 0
+    for literal in range(first):
+        if row[literal] == 0:
+            row[literal] = rows
+            rows += 1
+    return rows
 
 
 @compiled
@@ -162,8 +177,9 @@ def number_used_nodes(start, operands, first, number):
 
 @compiled
 def _sorted_operands(node, nodes, literals, refs, keys):
-    """The operands of a node in the order of its record, in new numbers: the access operand first,
-    then those that decide the node soonest, and nodes and opaque literals after intervals."""
+    """Write the operands of a node to `refs` in the order of its record, in new numbers: the access
+    operand first, then those that decide the node soonest, and nodes and opaque literals after
+    intervals. Returns how many they are."""
     old = nodes.inverse[node]
     low = nodes.start[old]
     size = nodes.start[old + 1] - low
@@ -186,32 +202,31 @@ def _sorted_operands(node, nodes, literals, refs, keys):
             keys[i] = -keys[i]
         if is_and and refs[i] == access:
             keys[i] = -9.0
-    return refs[:size][np.argsort(keys[:size])]
+    if size > _FEW:
+        order = np.argsort(keys[:size], kind="mergesort")
+        refs[:size] = refs[:size][order]
+        return size
+    for i in range(1, size):
+        ref, key = refs[i], keys[i]
+        j = i - 1
+        while j >= 0 and keys[j] > key:
+            refs[j + 1], keys[j + 1] = refs[j], keys[j]
+            j -= 1
+        refs[j + 1], keys[j + 1] = ref, key
+    return size
 
 
-@compiled
-def _row_of(literal, row, row_literal, rows):
-    """(the row of a literal, how many rows there are now): rows are numbered in the order of their
-    first use."""
-    if row[literal] < 0:
-        row[literal] = rows
-        row_literal[rows] = literal
-        rows += 1
-    return row[literal], rows
-
-
-@compiled
-def _write_record(ordered, literals, used, record_at, row, row_literal, rows, records, at):
-    """Write the operands of a record from records[at] on: (inline words, end, rows so far)."""
-    words = literals.word
+@lean
+def _write_record(ordered, literals, used, record_at, records, at):
+    """Write the operands of a record from records[at] on: (inline words, end)."""
+    words, row = literals.word, literals.row
     first = len(words)
     begin = at
     for ref in ordered:
         if ref < first and words[ref] != NOT_INLINE:
             word = words[ref]
             if has_row(word):
-                number, rows = _row_of(ref, row, row_literal, rows)
-                word = pack_several(word_slot(word), number)
+                word = pack_several(word_slot(word), row[ref])
             records[at] = word
             at += 1
     inline = at - begin
@@ -221,39 +236,29 @@ def _write_record(ordered, literals, used, record_at, row, row_literal, rows, re
             records[at] = pack_reference(used[node], first + np.int64(record_at[node]))
             at += 1
         elif words[ref] == NOT_INLINE:
-            number, rows = _row_of(ref, row, row_literal, rows)
-            records[at] = pack_reference(number, ref)
+            records[at] = pack_reference(row[ref], ref)
             at += 1
-    return inline, at, rows
+    return inline, at
 
 
 @compiled
-def lay_out_records(nodes, literals, used):
-    """(records, where each starts, the literal of each row); see `kernels.records`."""
-    count, first = len(nodes.operator), len(literals.word)
-    records = np.empty(nodes.start[count] + count, np.int64)
-    record_at = np.empty(count, np.int32)
-    row = np.full(first, -1, np.int64)  # of each literal that needs one
-    row_literal = np.empty(first, np.int32)
+def lay_out_records(nodes, literals, used, record_at, records, low, high):
+    """Write the records of the nodes low..high; see `kernels.records`."""
     widest = 0
-    for node in range(count):
-        widest = max(widest, nodes.start[node + 1] - nodes.start[node])
+    for node in range(low, high):
+        old = nodes.inverse[node]
+        widest = max(widest, nodes.start[old + 1] - nodes.start[old])
     refs = np.empty(widest, np.int64)
     keys = np.empty(widest, np.float64)
-    rows = 0
-    at = 0
-    for node in range(count):
-        ordered = _sorted_operands(node, nodes, literals, refs, keys)
-        record_at[node] = at
-        inline, end, rows = _write_record(
-            ordered, literals, used, record_at, row, row_literal, rows, records, at + 1
-        )
-        access = ordered[0] < first and literals.word[ordered[0]] != NOT_INLINE
+    first = len(literals.word)
+    for node in range(low, high):
+        at = np.int64(record_at[node])
+        size = _sorted_operands(node, nodes, literals, refs, keys)
+        inline, end = _write_record(refs[:size], literals, used, record_at, records, at + 1)
+        access = refs[0] < first and literals.word[refs[0]] != NOT_INLINE
         is_and = nodes.operator[node] == AND
         header = pack_header(node, is_and, access, inline, end - at - 1 - inline)
         records[at] = mark_used(header) if used[node] >= 0 else header
-        at = end
-    return records[:at].copy(), record_at, row_literal[:rows].copy()
 
 
 @compiled

@@ -1,37 +1,38 @@
-"""Distinct predicates (atoms), the constants they mention, and their intervals of codes.
+"""Distinct predicates (atoms), collected one by one or, over plain integers, many at once.
 
-Every attribute is a *slot* with one axis of codes. Code 0 is a missing value, and code 1 a value of
-no family that rules compare. Then the families follow: in each, counted from its first code,
-constant i of n has code 2i + 1, and everything strictly between constants i - 1 and i has code 2i.
-So every ordered predicate is an interval of small integers, or a few of them, and its negation is
-the rest of its family. An attribute that is compared with times or networks has a second slot,
-because a string is then also read as a time or as an address (it cannot be both).
+`slots` has the attributes and constants that they are about, and `atom_codes` makes arrays of them
+once all are known.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from array import array
 
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood.index.build.atom_codes import AtomArrays, AtomColumns, code_atoms, small_integer
+from matchwood.index.build.index_form import evaluated_whole, positive_literal
+from matchwood.index.build.integer_predicate_kernels import number_integer_atoms
+from matchwood.index.build.slots import (
+    Slot,
+    address_key,
+    axis_without_family,
+    pack_axis,
+)
+from matchwood.kernels.array_types import Int64Array
 from matchwood.kernels.predicate_codes import (
     BETWEEN,
     EQ,
     GE,
-    GT,
     IN,
     IS_NULL,
     IS_OPAQUE,
-    LE,
-    LT,
     PREDICATES,
     PREFIX,
 )
 from matchwood.kernels.programs import pack_literal
-from matchwood.kernels.records import LAZY, OTHER, VALUE_TEST
+from matchwood.kernels.records import LAZY, VALUE_TEST
 from matchwood.language.strings import like_pieces
 from matchwood.language.tree import (
     AttributeComparison,
@@ -42,107 +43,31 @@ from matchwood.language.tree import (
     IsNull,
     Like,
     Node,
+    attributes_in,
 )
 from matchwood.language.tree.arithmetic import Attribute
-from matchwood.language.tree.calls import Address, Network, address, network
-from matchwood.language.values import Family, Literal, read_time
+from matchwood.language.tree.calls import Network, network
+from matchwood.language.values import Family, Literal
 from matchwood.language.wildcards import ANY
-
-# The order of families in a main slot.
-AXIS = (Family.NUMBER, Family.STRING, Family.BOOLEAN)
-
-# The order of families in a second slot.
-SECOND_AXIS = (Family.TIME, Family.STRING)
-
-
-@dataclass
-class Slot:
-    """One axis of codes: the families in order, each with its sorted constants.
-
-    A second slot (`time`) has times, and addresses as strings: see `reading`.
-    """
-
-    attribute: str
-    time: bool
-    constants: dict[Family, list[Literal]] = field(default_factory=dict)
-    first: dict[Family, int] = field(default_factory=dict)  # the first code of each family
-    codes: int = 2
-
-    def seal(self) -> None:
-        """Fix the codes, once all constants are known."""
-        self.codes = 2
-        for family in SECOND_AXIS if self.time else AXIS:
-            if family in self.constants:
-                self.first[family] = self.codes
-                self.codes += 2 * len(self.constants[family]) + 1
-
-    def code(self, family: Family | None, value: Literal | None) -> int:
-        """The code of a value that is present."""
-        if family is None or family not in self.first:
-            return OTHER
-        constants = self.constants[family]
-        place = bisect_left(constants, value)  # type: ignore[type-var]
-        exact = place < len(constants) and constants[place] == value
-        return self.first[family] + 2 * place + exact
-
-    def family_codes(self, family: Family) -> tuple[int, int]:
-        first = self.first[family]
-        return first, first + 2 * len(self.constants[family])
-
-
-def address_key(ip: Address) -> str:
-    """An address as a string that sorts by version, then by number."""
-    return f"{ip.version}{int(ip):0{ip.max_prefixlen // 4}x}"
-
-
-def reading(family: Family | None, value: Literal | None) -> tuple[Family, Literal] | None:
-    """What a second slot sees of a value: a time, the key of an address, or None.
-
-    >>> reading(Family.STRING, "10.0.0.1")
-    (<Family.STRING: 'string'>, '40a000001')
-    >>> reading(Family.STRING, "1970-01-01")
-    (<Family.TIME: 'time'>, Time(ns=0))
-    """
-    if family is Family.TIME and value is not None:
-        return family, value
-    if family is not Family.STRING:
-        return None
-    text = str(value)
-    moment = read_time(text)
-    if moment is not None:
-        return Family.TIME, moment
-    parsed = address(text)
-    return None if parsed is None else (Family.STRING, address_key(parsed))
-
-
-class AtomArrays(NamedTuple):
-    """Atoms in order of slot and first code; interval j of atom i is at start[i] + j."""
-
-    slot: NDArray[np.int32]
-    family_low: NDArray[np.int32]
-    family_high: NDArray[np.int32]
-    start: NDArray[np.int32]
-    low: NDArray[np.int32]
-    high: NDArray[np.int32]
-    kind: NDArray[np.uint8]
-    opaque: NDArray[np.int32]  # number among the atoms that are not sets of codes, else -1
-
-
-_FAMILIES = (Family.NUMBER, Family.STRING, Family.BOOLEAN, Family.TIME)
-# Integers between -_SMALL and _SMALL are sorted as int64.
-_SMALL = 1 << 62
 
 
 class AtomTable:
-    """Collects atoms and constants, then makes arrays of them."""
+    """Collects atoms and constants, then makes arrays of them.
+
+    Atoms over plain integers that came many at once are entered into `_known` only when another one
+    comes that may be the same.
+    """
 
     def __init__(self) -> None:
         self.slots: list[Slot] = []
         self._slot_of: dict[tuple[str, bool], int] = {}
         self._known: dict[object, int] = {}
-        self._op: list[int] = []
-        self._axis: list[int] = []  # see `_pack_axis` and `_axis_without_family`
-        self._values: list[tuple[Literal, ...]] = []
+        self._op = array("q")
+        self._axis = array("q")  # see `pack_axis` and `axis_without_family`
+        self._start = array("q", [0])  # bounds of the values of each atom
+        self._integers = array("q")  # values that are small integers, and 0 in place of others
+        self._others: dict[int, Literal] = {}
+        self._unlisted = range(0)  # atoms that are not in `_known` yet
         self._compared: set[int] = set()  # axes that need codes though no constant is on them
         self.opaque: dict[int, Node] = {}  # atom → its predicate, where it is not an interval
 
@@ -162,6 +87,8 @@ class AtomTable:
         negated = int(getattr(node, "negated", False))
         if isinstance(node, AttributeComparison):
             negated = int(node.op == "!=")
+        if evaluated_whole(node):
+            return int(pack_literal(self._opaque(node), negated))
         match node:
             case Comparison():
                 op = EQ if node.op == "!=" else PREDICATES.index(node.op)
@@ -170,9 +97,10 @@ class AtomTable:
                 values = (node.low, node.high)
                 atom = self.ordered(node.attribute, BETWEEN, node.family, values)
             case In():
+                assert node.family is not None  # otherwise it is evaluated as a whole
                 atom = self.ordered(node.attribute, IN, node.family, node.values)
             case IsNull():
-                atom = self._number(IS_NULL, _axis_without_family(self.slot(node.attribute)), ())
+                atom = self._number(IS_NULL, axis_without_family(self.slot(node.attribute)), ())
             case Like(kind="like") if (prefix := _prefix(node.pattern)) is not None:
                 atom = self._starting(node.attribute, *prefix)
             case Call(name="startswith", arguments=(Attribute() as subject, str() as part)):
@@ -183,22 +111,72 @@ class AtomTable:
                 atom = self._opaque(node)
         return int(pack_literal(atom, negated))
 
+    def integers(
+        self, axis: Int64Array, op: Int64Array, bounds: Int64Array, values: Int64Array
+    ) -> Int64Array:
+        """The atoms of predicates over plain integers, -1 where `axis` is below zero.
+
+        The values of a list are sorted and distinct. The arrays are those that
+        `read_integer_predicates` returns.
+        """
+        if len(self):
+            return self._integers_one_by_one(axis, op, bounds, values)
+        numbers: Int64Array
+        numbers, chosen = number_integer_atoms(axis, op, bounds, values)
+        counts = np.diff(bounds)[chosen]
+        first = np.cumsum(counts) - counts
+        places = np.repeat(bounds[:-1][chosen] - first, counts) + np.arange(counts.sum())
+        self._op.frombytes(op[chosen].tobytes())
+        self._axis.frombytes(axis[chosen].tobytes())
+        self._start.frombytes(np.cumsum(counts).tobytes())
+        self._integers.frombytes(values[places].tobytes())
+        self._unlisted = range(len(chosen))
+        return numbers
+
+    def _integers_one_by_one(
+        self, axis: Int64Array, op: Int64Array, bounds: Int64Array, values: Int64Array
+    ) -> Int64Array:
+        numbers = np.full(len(axis), -1, np.int64)
+        ends, listed = bounds.tolist(), values.tolist()
+        for i in np.flatnonzero(axis >= 0).tolist():
+            mine = tuple(listed[ends[i] : ends[i + 1]])
+            numbers[i] = self._number(int(op[i]), int(axis[i]), mine)
+        return numbers
+
+    def _list_integers(self) -> None:
+        """Enter into `_known` the atoms that are not there yet."""
+        for number in self._unlisted:
+            values = tuple(self._integers[self._start[number] : self._start[number + 1]])
+            self._known[self._op[number], self._axis[number], values] = number
+        self._unlisted = range(0)
+
+    def _new(self, op: int, axis: int) -> int:
+        """The number of a new atom, which has no values yet."""
+        self._op.append(op)
+        self._axis.append(axis)
+        self._start.append(len(self._integers))
+        return len(self._op) - 1
+
     def ordered(self, attribute: str, op: int, family: Family, values: tuple[Literal, ...]) -> int:
         """The atom of a predicate that is true of an interval of values, or of a set."""
         if op == IN:
             values = tuple(sorted(set(values)))
             op = EQ if len(values) == 1 else IN
-        axis = _pack_axis(self.slot(attribute, family is Family.TIME), family)
+        axis = pack_axis(self.slot(attribute, family is Family.TIME), family)
         return self._number(op, axis, values)
 
     def _number(self, op: int, axis: int, values: tuple[Literal, ...]) -> int:
         key = (op, axis, values)  # the axis holds the family, so 1 and true differ
+        if self._unlisted and all(value == 0 or small_integer(value) for value in values):
+            self._list_integers()
         number = self._known.get(key)
         if number is None:
-            number = self._known[key] = len(self._op)
-            self._op.append(op)
-            self._axis.append(axis)
-            self._values.append(values)
+            number = self._known[key] = self._new(op, axis)
+            for value in values:
+                if not small_integer(value):
+                    self._others[len(self._integers)] = value
+                self._integers.append(value if small_integer(value) else 0)
+            self._start[-1] = len(self._integers)
         return number
 
     def _starting(self, attribute: str, text: str, open_end: bool) -> int:
@@ -211,187 +189,35 @@ class AtomTable:
 
     def _within(self, attribute: str, net: Network) -> int:
         ends = (address_key(net.network_address), address_key(net.broadcast_address))
-        axis = _pack_axis(self.slot(attribute, True), Family.STRING)
+        axis = pack_axis(self.slot(attribute, True), Family.STRING)
         return self._number(BETWEEN, axis, ends)
 
     def _opaque(self, node: Node) -> int:
         """An atom that codes alone do not decide; its slot is that of its (first) attribute."""
-        positive = _positive(node)
+        positive = positive_literal(node)
         number = self._known.get(positive)
         if number is None:
-            attributes: tuple[str, ...] = getattr(node, "attributes", ())
+            attributes = node.attributes or sorted(attributes_in(node))
             slots = [self.slot(attribute) for attribute in attributes or ("",)]
-            axis = _axis_without_family(slots[0])
+            axis = axis_without_family(slots[0])
             if kind_of(node) == VALUE_TEST and _tests_strings(node):
-                axis = _pack_axis(slots[0], Family.STRING)
+                axis = pack_axis(slots[0], Family.STRING)
                 self._compared.add(axis)
-            number = self._known[positive] = len(self._op)
-            self._op.append(IS_OPAQUE)
-            self._axis.append(axis)
-            self._values.append(())
+            number = self._known[positive] = self._new(IS_OPAQUE, axis)
             self.opaque[number] = positive
         return number
 
     def seal(self) -> tuple[AtomArrays, NDArray[np.int32], list[Node]]:
         """The arrays, the new number of each atom, and the predicates of opaque atoms in order."""
-        op = np.array(self._op, np.int64)
-        axis = np.array(self._axis, np.int64)
-        counts = np.array([len(values) for values in self._values], np.int64)
-        code = self._seal_constants(np.repeat(axis, counts))
-        start = np.r_[0, np.cumsum(counts)]
-        slot = _axis_slots(axis)
-        codes = np.array([s.codes for s in self.slots], np.int64)
-        distinct, which = np.unique(axis, return_inverse=True)
-        bounds = np.array([self._family_codes(int(number)) for number in distinct], np.int64)
-        family_low, family_high = bounds.reshape(-1, 2)[which].T
-        null = op == IS_NULL
-        family_low[null], family_high[null] = 0, codes[slot[null]] - 1
-        return self._ordered(op, slot, family_low, family_high, start, code)
-
-    def _family_codes(self, axis: int) -> tuple[int, int]:
-        """The first and last code of an axis; (1, 0) if it has no family."""
-        if not _has_family(axis):
-            return 1, 0
-        return self.slots[_axis_slot(axis)].family_codes(_axis_family(axis))
-
-    def _seal_constants(self, axis: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Fix the codes of all slots; the code of every value of every atom, in order."""
-        flat = [value for values in self._values for value in values]
-        for number in self._compared:
-            self.slots[_axis_slot(number)].constants.setdefault(_axis_family(number), [])
-        rank = np.empty(len(flat), np.int64)
-        plain = np.fromiter(
-            (type(v) is int and -_SMALL < v < _SMALL for v in flat), bool, len(flat)
-        )
-        plain &= ~np.isin(axis, axis[~plain])  # a family is sorted in one way
-        self._rank_integers(flat, axis, np.flatnonzero(plain), rank)
-        self._rank_values(flat, axis, np.flatnonzero(~plain), rank)
-        for slot in self.slots:
-            slot.seal()
-        distinct, which = np.unique(axis, return_inverse=True)
-        first = np.array([self._family_codes(int(number))[0] for number in distinct], np.int64)
-        return first[which] + 2 * rank + 1
-
-    def _rank_integers(
-        self,
-        flat: list[Literal],
-        axis: NDArray[np.int64],
-        chosen: NDArray[np.int64],
-        rank: NDArray[np.int64],
-    ) -> None:
-        """The constants of axes that have small integers only, sorted all at once."""
-        if not len(chosen):
-            return
-        values = np.array([flat[i] for i in chosen.tolist()], np.int64)
-        order = np.lexsort((values, axis[chosen]))
-        values, chosen = values[order], chosen[order]
-        owner = axis[chosen]
-        new_axis = np.r_[True, owner[1:] != owner[:-1]]
-        new = new_axis | np.r_[True, values[1:] != values[:-1]]
-        place = np.cumsum(new) - 1
-        starts = place[new_axis]
-        rank[chosen] = place - np.repeat(starts, np.diff(np.r_[np.flatnonzero(new_axis), len(new)]))
-        constants = values[new].tolist()
-        ends = np.r_[starts[1:], len(constants)].tolist()
-        for number, low, high in zip(owner[new_axis].tolist(), starts.tolist(), ends, strict=True):
-            self.slots[_axis_slot(number)].constants[_axis_family(number)] = constants[low:high]
-
-    def _rank_values(
-        self,
-        flat: list[Literal],
-        axis: NDArray[np.int64],
-        chosen: NDArray[np.int64],
-        rank: NDArray[np.int64],
-    ) -> None:
-        """The constants of all other axes, one axis after another."""
-        if not len(chosen):
-            return
-        chosen = chosen[np.argsort(axis[chosen], kind="stable")]
-        for run in np.split(chosen, np.flatnonzero(np.diff(axis[chosen])) + 1):
-            number = int(axis[run[0]])
-            values = [flat[i] for i in run.tolist()]
-            distinct = sorted(set(values))
-            self.slots[_axis_slot(number)].constants[_axis_family(number)] = distinct
-            rank_of = {constant: i for i, constant in enumerate(distinct)}
-            rank[run] = [rank_of[value] for value in values]
-
-    def _ordered(
-        self,
-        op: NDArray[np.int64],
-        slot: NDArray[np.int64],
-        family_low: NDArray[np.int64],
-        family_high: NDArray[np.int64],
-        start: NDArray[np.int64],
-        code: NDArray[np.int64],
-    ) -> tuple[AtomArrays, NDArray[np.int32], list[Node]]:
-        count = len(op)
-        has_values = start[1:] > start[:-1]
-        low, high = np.zeros(count, np.int64), np.zeros(count, np.int64)
-        low[has_values], high[has_values] = (
-            code[start[:-1][has_values]],
-            code[start[1:][has_values] - 1],
-        )
-        below, above = (op == LT) | (op == LE), (op == GT) | (op == GE)
-        high = np.where(op == LT, low - 1, np.where(op == PREFIX, high - 1, high))
-        low = np.where(op == GT, low + 1, low)
-        low = np.where(below, family_low, low)
-        high = np.where(above, family_high, high)
-        sizes = np.where(op == IN, start[1:] - start[:-1], (low <= high).astype(np.int64))
-        sizes[op == IS_OPAQUE] = 0
-        order = np.lexsort((high, low, slot))
-        new_start = np.r_[0, np.cumsum(sizes[order])]
-        iv_low = np.repeat(low[order], sizes[order])
-        iv_high = np.repeat(high[order], sizes[order])
-        for place in np.flatnonzero(op[order] == IN):
-            atom = order[place]
-            points = code[start[atom] : start[atom + 1]]
-            iv_low[new_start[place] : new_start[place + 1]] = points
-            iv_high[new_start[place] : new_start[place + 1]] = points
-        renumbered = np.empty(count, np.int32)
-        renumbered[order] = np.arange(count, dtype=np.int32)
-        opaque = op[order] == IS_OPAQUE
-        nodes = [self.opaque[int(atom)] for atom in order[opaque]]
-        kind = np.zeros(count, np.uint8)
-        kind[opaque] = [kind_of(node) for node in nodes]
-        numbers = np.where(opaque, np.cumsum(opaque) - 1, -1)
-        arrays = AtomArrays(
-            slot[order].astype(np.int32),
-            family_low[order].astype(np.int32),
-            family_high[order].astype(np.int32),
-            new_start.astype(np.int32),
-            iv_low.astype(np.int32),
-            iv_high.astype(np.int32),
-            kind,
-            numbers.astype(np.int32),
-        )
+        collected = (self._op, self._axis, self._start, self._integers)
+        op, axis, start, integers = (np.array(column, np.int64) for column in collected)
+        columns = AtomColumns(op, axis, start, integers, self._others)
+        order, arrays = code_atoms(columns, self.slots, self._compared)
+        renumbered = np.empty(len(order), np.int32)
+        renumbered[order] = np.arange(len(order), dtype=np.int32)
+        nodes = [self.opaque[int(atom)] for atom in order[arrays.opaque >= 0]]
+        arrays.kind[arrays.opaque >= 0] = [kind_of(node) for node in nodes]
         return arrays, renumbered, nodes
-
-
-def _pack_axis(slot: int, family: Family) -> int:
-    """A slot and one of its families in one number: | slot | family: 2 bits |."""
-    return 4 * slot + _FAMILIES.index(family)
-
-
-def _axis_without_family(slot: int) -> int:
-    """The axis of an atom that compares no values: a slot alone, as a number below zero."""
-    return -1 - slot
-
-
-def _has_family(axis: int) -> bool:
-    return axis >= 0
-
-
-def _axis_slot(axis: int) -> int:
-    return axis >> 2 if _has_family(axis) else -1 - axis
-
-
-def _axis_slots(axes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The slot of each of several axes."""
-    return np.where(axes < 0, -1 - axes, axes >> 2)
-
-
-def _axis_family(axis: int) -> Family:
-    return _FAMILIES[axis & 3]
 
 
 def _tests_strings(node: Node) -> bool:
@@ -406,6 +232,8 @@ def kind_of(node: Node) -> int:
 
     A value test is true or false of every string.
     """
+    if evaluated_whole(node):
+        return LAZY
     if isinstance(node, Like):
         return VALUE_TEST
     if isinstance(node, Call) and node.name in ("endswith", "isa"):
@@ -413,14 +241,6 @@ def kind_of(node: Node) -> int:
     if isinstance(node, Call) and node.name == "contains":
         return LAZY if isinstance(node.arguments[1], Attribute) else VALUE_TEST
     return LAZY
-
-
-def _positive(node: Node) -> Node:
-    if isinstance(node, Like) and node.negated:
-        return Like(node.attribute, node.kind, node.pattern)
-    if isinstance(node, AttributeComparison) and node.op == "!=":
-        return AttributeComparison(node.left, "=", node.right)
-    return node
 
 
 def _prefix(pattern: str) -> tuple[str, bool] | None:

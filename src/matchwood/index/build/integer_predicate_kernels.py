@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from matchwood.index.build.text_kernels import TEXT_END, TEXT_START
+from matchwood.index.build.predicate_text_kernels import TEXT_END, TEXT_START, hash_text
 from matchwood.index.build.word_kernels import (
     BETWEEN_WORD,
     BYTE_CLASSES,
@@ -19,10 +19,15 @@ from matchwood.kernels.compiled import compiled, inlined
 from matchwood.kernels.predicate_codes import BETWEEN, EQ, GE, GT, IN, LE, LT
 from matchwood.kernels.programs import AND, NOT
 
-# Columns of what `read_integer_predicates` returns: where the name ends, the predicate (-1: it has
-# to be parsed), and whether it is negated.
-_COLUMNS = 3
-_NAME_END, _PREDICATE, _NEGATED = range(_COLUMNS)
+# Columns of what `read_integer_predicates` returns: where the name ends, its hash, the predicate
+# (-1: it has to be parsed), and whether it is negated.
+INTEGER_COLUMNS = 4
+NAME_END, NAME_HASH, PREDICATE, NEGATED = range(INTEGER_COLUMNS)
+
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+
+# Values of a list up to which they are sorted by insertion.
+_FEW = 24
 
 
 @compiled
@@ -108,6 +113,27 @@ def _integers(data, i, end, values, used):
 
 
 @compiled
+def _distinct(values, low, high):
+    """Sort values[low:high] and keep each once; where they end then."""
+    if high - low > _FEW:
+        values[low:high] = np.sort(values[low:high])
+    else:
+        for i in range(low + 1, high):
+            value = values[i]
+            j = i - 1
+            while j >= low and values[j] > value:
+                values[j + 1] = values[j]
+                j -= 1
+            values[j + 1] = value
+    kept = low + 1
+    for i in range(low + 1, high):
+        if values[i] != values[kept - 1]:
+            values[kept] = values[i]
+            kept += 1
+    return kept
+
+
+@compiled
 def _one_simple(data, at, end, values, used):
     """(end of the name, predicate, negated, values used) of `name op integer` and the like; the
     predicate is -1 if the text is not of that kind."""
@@ -136,6 +162,10 @@ def _one_simple(data, at, end, values, used):
     elif after - i == 2 and data[i] | 32 == 105 and data[i + 1] | 32 == 110:  # in
         op = IN
         read = _integers(data, after, end, values, used)
+        if read >= 0:
+            read = _distinct(values, used, read)
+            if read == used + 1:
+                op = EQ
     else:
         return none
     return (name_end, op, negated, read) if read >= 0 else none
@@ -145,10 +175,11 @@ def _one_simple(data, at, end, values, used):
 def read_integer_predicates(data, texts):
     """Read predicate texts over plain integers without the parser.
 
-    Returns columns (end of the name, predicate or -1, negated), the bounds of values, and values.
+    Returns columns, which are named above, the bounds of the values of each predicate, and values;
+    those of a list are sorted and distinct.
     """
     count = len(texts)
-    columns = np.empty((count, _COLUMNS), np.int64)
+    columns = np.empty((count, INTEGER_COLUMNS), np.int64)
     bounds = np.zeros(count + 1, np.int64)
     room = 0
     for i in range(count):
@@ -158,6 +189,53 @@ def read_integer_predicates(data, texts):
     for i in range(count):
         start, end = texts[i, TEXT_START], texts[i, TEXT_END]
         name_end, op, negated, used = _one_simple(data, start, end, values, used)
-        columns[i, _NAME_END], columns[i, _PREDICATE], columns[i, _NEGATED] = name_end, op, negated
+        columns[i, NAME_END], columns[i, PREDICATE], columns[i, NEGATED] = name_end, op, negated
+        columns[i, NAME_HASH] = hash_text(data, start, name_end) if op >= 0 else 0
         bounds[i + 1] = used
     return columns, bounds, values[:used].copy()
+
+
+@inlined
+def _hash_predicate(axis, op, values, low, high):
+    mixed = np.uint64(axis) * _FACTOR ^ np.uint64(op)
+    for i in range(low, high):
+        mixed = (mixed ^ np.uint64(values[i])) * _FACTOR
+        mixed ^= mixed >> np.uint64(29)
+    return np.int64(mixed >> np.uint64(1))
+
+
+@compiled
+def number_integer_atoms(axis, op, bounds, values):
+    """Numbers for predicates of which `axis` is not below zero, equal ones the same, and -1 for the
+    others; and the predicate that each number was first given to."""
+    count = len(axis)
+    size = 16
+    while size < 2 * count:
+        size *= 2
+    table = np.full(size, -1, np.int32)
+    numbers = np.full(count, -1, np.int64)
+    chosen = np.empty(count, np.int64)
+    found = 0
+    for i in range(count):
+        if axis[i] < 0:
+            continue
+        low, high = bounds[i], bounds[i + 1]
+        place = _hash_predicate(axis[i], op[i], values, low, high) & (size - 1)
+        while table[place] >= 0:
+            other = chosen[table[place]]
+            same = axis[other] == axis[i] and op[other] == op[i]
+            same = same and bounds[other + 1] - bounds[other] == high - low
+            if same:
+                for j in range(high - low):
+                    if values[bounds[other] + j] != values[low + j]:
+                        same = False
+                        break
+            if same:
+                break
+            place = (place + 1) & (size - 1)
+        if table[place] < 0:
+            table[place] = found
+            chosen[found] = i
+            found += 1
+        numbers[i] = table[place]
+    return numbers, chosen[:found].copy()

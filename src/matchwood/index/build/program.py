@@ -13,6 +13,9 @@ from matchwood.language.tree import And, Constant, Node, Not, Or, Xnor, Xor
 
 _OPERATOR: dict[type[Node], int] = {And: AND, Or: OR, Xor: XOR, Xnor: XNOR}
 
+# Nodes whose operands the index combines; it takes any other node as a whole, as one literal.
+_INDEXED = frozenset((*_OPERATOR, Not))
+
 
 def constant_word(node: Constant) -> int:
     """The word of `true` or `false`, which are operators without operands."""
@@ -34,7 +37,7 @@ class Programs:
         todo: list[tuple[Node, bool]] = [(tree, False)]
         while todo:
             node, ready = todo.pop()
-            operands = node.operands
+            operands = node.operands if type(node) in _INDEXED else ()
             if not operands:
                 literal = known.get(id(node))
                 if literal is None:

@@ -6,15 +6,29 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from matchwood.index.build.atoms import AtomTable
 from matchwood.index.build.gc_pause import collection_paused
-from matchwood.index.build.integer_predicate_kernels import read_integer_predicates
+from matchwood.index.build.index_form import index_form
+from matchwood.index.build.integer_predicate_kernels import (
+    NAME_END,
+    NAME_HASH,
+    NEGATED,
+    PREDICATE,
+    read_integer_predicates,
+)
+from matchwood.index.build.predicate_text_kernels import (
+    TEXT_HASH,
+    TEXT_START,
+)
+from matchwood.index.build.predicate_text_kernels import (
+    replace_numbers as put_literals,
+)
 from matchwood.index.build.program import Programs, constant_word
+from matchwood.index.build.slots import pack_axis
 from matchwood.index.build.text_kernels import LEFT
-from matchwood.index.build.texts import split
-from matchwood.kernels.array_types import Int32Array, Int64Array
+from matchwood.index.build.texts import merged_texts, split, utf8_of
+from matchwood.kernels.array_types import Int32Array, Int64Array, UInt8Array
 from matchwood.kernels.programs import pack_literal
 from matchwood.language import parse
 from matchwood.language.errors import RuleError
@@ -38,59 +52,43 @@ class GatheredPrograms(NamedTuple):
 
 
 def gather(
-    rules: Sequence[object], atoms: AtomTable, progress: Progress | None = None
+    rules: Sequence[object],
+    atoms: AtomTable,
+    progress: Progress | None = None,
+    threads: int = 1,
 ) -> GatheredPrograms:
     """The programs of rules; texts go through the compiled splitter, others through the parser."""
     with collection_paused():
-        texts = [rule if isinstance(rule, str) else "" for rule in rules]
-        encoded, offsets = _utf8(texts)
-        words, ends, spans = split(encoded, offsets)
-        literals = _literals(encoded, spans, atoms)
-        return _assemble(rules, words, ends, literals, atoms, progress)
+        encoded, offsets = utf8_of(rules)
+        words, ends, texts = split(encoded, offsets, threads)
+        put_literals(words, _literals(encoded, texts, atoms))
+        return _assemble(rules, words, ends, atoms, progress)
 
 
-def _utf8(texts: list[str]) -> tuple[NDArray[np.uint8], Int64Array]:
-    """All texts as one run of bytes; one that is not valid Unicode is empty, so that it is left to
-    the parser."""
-    try:
-        joined = [text.encode() for text in texts]
-    except UnicodeEncodeError:
-        joined = [text.encode(errors="ignore") if _valid(text) else b"" for text in texts]
-    lengths = np.fromiter(map(len, joined), np.int64, len(joined))
-    data = np.frombuffer(b"".join(joined), np.uint8)
-    return data, np.r_[0, np.cumsum(lengths)]
-
-
-def _valid(text: str) -> bool:
-    return not any("\ud800" <= character <= "\udfff" for character in text)
-
-
-def _literals(data: NDArray[np.uint8], spans: Int64Array, atoms: AtomTable) -> Int32Array:
+def _literals(data: UInt8Array, texts: Int64Array, atoms: AtomTable) -> Int32Array:
     """The program word of each distinct predicate text; LEFT where the parser refuses it."""
-    raw = data.tobytes()
-    columns, bounds, values = read_integer_predicates(data, spans)
-    words = np.empty(len(spans), np.int64)
-    names: dict[bytes, str | None] = {}
-    rows = zip(spans.tolist(), columns.tolist(), bounds.tolist(), strict=False)
-    numbers = values.tolist()
-    after = bounds[1:].tolist()
-    ordered = atoms.ordered
-    for i, ((low, high), (name_end, op, negated), first) in enumerate(rows):
-        if op >= 0:
-            key = raw[low:name_end]
-            name = names.get(key, "")
-            if name == "":
-                name = names[key] = _plain_name(key.decode())
-            if name is not None:
-                atom = ordered(name, op, Family.NUMBER, tuple(numbers[first : after[i]]))
-                words[i] = pack_literal(atom, negated)
-                continue
-        words[i] = _parsed(raw[low:high], atoms)
+    columns, bounds, values = read_integer_predicates(data, texts)
+    is_read = columns[:, PREDICATE] >= 0
+    axis = np.full(len(texts), -1, np.int64)
+    axis[is_read] = _axes(data, texts[is_read], columns[is_read], atoms)
+    numbers = atoms.integers(axis, np.ascontiguousarray(columns[:, PREDICATE]), bounds, values)
+    words: Int64Array = pack_literal(numbers, columns[:, NEGATED])
+    for i in np.flatnonzero(axis < 0).tolist():
+        low, high = texts[i, :TEXT_HASH].tolist()
+        words[i] = _parsed(data[low:high].tobytes(), atoms)
     return words.astype(np.int32)
 
 
-def _plain_name(name: str) -> str | None:
-    return None if name.partition(".")[0].lower() in KEYWORDS else name
+def _axes(data: UInt8Array, texts: Int64Array, columns: Int64Array, atoms: AtomTable) -> Int64Array:
+    """The axis of each predicate over integers; -1 if its name is none to the parser."""
+    names = np.stack([texts[:, TEXT_START], columns[:, NAME_END], columns[:, NAME_HASH]], 1)
+    distinct, (number,) = merged_texts(data, [names])
+    axes = np.full(len(distinct), -1, np.int64)
+    for i, (low, high, _) in enumerate(distinct.tolist()):
+        name = data[low:high].tobytes().decode()
+        if name.partition(".")[0].lower() not in KEYWORDS:
+            axes[i] = pack_axis(atoms.slot(name), Family.NUMBER)
+    return axes[number]
 
 
 def _parsed(text: bytes, atoms: AtomTable) -> int:
@@ -98,7 +96,7 @@ def _parsed(text: bytes, atoms: AtomTable) -> int:
         node = parse(text.decode())
     except RuleError:
         return LEFT
-    if node.operands or is_costly(node):
+    if node.operands or is_costly(node) or index_form(node) is not node:
         return LEFT
     return _leaf(node, atoms)
 
@@ -113,13 +111,10 @@ def _assemble(
     rules: Sequence[object],
     words: Int32Array,
     ends: Int64Array,
-    literals: Int32Array,
     atoms: AtomTable,
     progress: Progress | None,
 ) -> GatheredPrograms:
-    """Put literals into the split programs, and parse the rules that were left one by one."""
-    is_text = words >= 0
-    words[is_text] = literals[words[is_text]]
+    """Parse the rules that were left one by one, and add their programs to those of the others."""
     bad = np.flatnonzero(words == LEFT)
     left = np.unique(np.searchsorted(ends, bad, side="right") - 1)
     if not len(left):
@@ -138,7 +133,7 @@ def _assemble(
         parsed.append(rule)
         if known is not tree:
             costly[rule] = tree
-        programs.add(known)
+        programs.add(index_form(known))
         if progress is not None and done % 10_000 == 0:
             progress(len(rules) - len(left) + done, len(rules))
     keep = np.ones(len(rules), bool)

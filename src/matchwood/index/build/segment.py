@@ -6,6 +6,7 @@ text, tags, priority) is kept outside, by ordinal.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -13,12 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.index.build.arrange import Arranged, arrange
-from matchwood.index.build.atoms import AtomArrays, AtomTable, Slot, kind_of
+from matchwood.index.build.atom_codes import AtomArrays
+from matchwood.index.build.atoms import AtomTable, kind_of
 from matchwood.index.build.gc_pause import collection_paused
 from matchwood.index.build.reuse import narrow, reuse
 from matchwood.index.build.rule_programs import Progress, gather
 from matchwood.index.build.shared_nodes import SharedNodes, share
+from matchwood.index.build.slots import Slot
 from matchwood.index.build.statistics import Statistics, probabilities
+from matchwood.index.build.threads import available_cores
 from matchwood.kernels.array_types import Int32Array, Int64Array
 from matchwood.kernels.programs import atom_of, is_negated, pack_literal
 from matchwood.kernels.records import LAZY
@@ -86,6 +90,14 @@ class Segment:
         self.lazy = [number for number, node in enumerate(opaque) if kind_of(node) == LAZY]
 
     @property
+    def single(self) -> Int32Array:
+        """One number: groups below it have one rule, whose ordinal is the number of the group."""
+        start = self.tree.group_start
+        groups = range(len(start) - 1)
+        single = bisect_left(groups, True, key=lambda group: start[group + 1] != group + 1)
+        return np.array([single], np.int32)
+
+    @property
     def nodes(self) -> int:
         return len(self.tree.group_of)
 
@@ -100,16 +112,23 @@ def build(
     rules: Sequence[object],
     statistics: Statistics | None = None,
     progress: Progress | None = None,
+    threads: int | None = None,
 ) -> Built:
-    """Build a segment of all rules that are well formed; the others are refused."""
+    """Build a segment of all rules that are well formed; the others are refused.
+
+    `threads` is how many threads are used, all cores by default. The segment is the same however
+    many they are.
+    """
+    if threads is None:
+        threads = available_cores()
     atoms = AtomTable()
     with collection_paused():
-        gathered = gather(rules, atoms, progress)
+        gathered = gather(rules, atoms, progress, threads)
         arrays, number, opaque = atoms.seal()
         shared = shared_nodes(gathered.program, gathered.start, number)
         chance = probabilities(arrays, atoms.slots, statistics)
         codes = np.array([slot.codes for slot in atoms.slots], np.int32)
-        tree, order = arrange(shared, arrays, codes, chance)
+        tree, order = arrange(shared, arrays, codes, chance, threads)
     positions = gathered.accepted[order]
     costly = np.flatnonzero(np.isin(positions, list(gathered.costly))).astype(np.int32)
     names = sorted({call.name for rule in gathered.costly.values() for call in calls_of(rule)})

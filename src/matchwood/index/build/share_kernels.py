@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from matchwood.kernels.compiled import compiled
+from matchwood.kernels.compiled import compiled, inlined, lean
+from matchwood.kernels.hash_entries import EMPTY, entry_number, may_be, pack_entry
 from matchwood.kernels.programs import (
     ALWAYS,
     AND,
@@ -22,6 +23,12 @@ from matchwood.kernels.programs import (
     operator_of,
 )
 
+_SEED = np.uint64(14695981039346656037)
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+
+# Operands up to which they are sorted by insertion.
+_FEW = 24
+
 # The bit of `need` for a part that is needed as it is.
 _POSITIVE = 1
 
@@ -29,7 +36,17 @@ _POSITIVE = 1
 _NEGATIVE = 2
 
 
-@compiled
+# Nodes and operands that one operand of `xor` or `xnor` makes, at most; those of other operators
+# make fewer.
+_NODES_PER_WORD = 6
+_OPERANDS_PER_WORD = 12
+
+# What the numbers in `progress` are: rules that are done, and nodes that are made.
+PROGRESS_NUMBERS = 2
+RULES_DONE, NODES_MADE = range(PROGRESS_NUMBERS)
+
+
+@lean
 def node_bounds(program, rule_start):
     """Upper bounds: nodes, operands of all nodes, and the work space of one rule."""
     nodes = np.int64(1)
@@ -43,8 +60,8 @@ def node_bounds(program, rule_start):
                 count = operands_of(word)
                 operator = operator_of(word)
                 if operator == XOR or operator == XNOR:
-                    nodes += 6 * count
-                    operands += 12 * count
+                    nodes += _NODES_PER_WORD * count
+                    operands += _OPERANDS_PER_WORD * count
                 else:
                     nodes += 2
                     operands += 2 * count
@@ -64,18 +81,18 @@ def count_uses(start, operands, roots, first):
     return uses
 
 
-@compiled
+@inlined
 def _apart(ref, op, operator, uses, first):
     """Whether an operand is taken apart: a node of the same operator that nothing else uses."""
     return ref >= first and operator[ref - first] == op and uses[ref - first] < 2
 
 
-@compiled
-def operands_taken_apart(operator, start, operands, uses, first):
-    """How many operands all nodes have once they are reorganised, at most."""
-    size = np.zeros(len(operator), np.int64)
+@lean
+def operands_taken_apart(operator, start, operands, uses, first, size):
+    """How many operands all nodes have once they are reorganised, at most; and each, in `size`."""
     total = np.int64(0)
     for node in range(len(operator)):
+        size[node] = 0
         for i in range(start[node], start[node + 1]):
             ref = operands[i]
             if _apart(ref, operator[node], operator, uses, first):
@@ -86,17 +103,16 @@ def operands_taken_apart(operator, start, operands, uses, first):
     return total
 
 
-@compiled
+@lean
 def reorganise_nodes(
-    operator, start, operands, uses, first, table, new_operator, new_start, new_operands, roots
+    operator, start, operands, uses, first, table, new_operator, new_start, new_operands, roots,
+    mapped, items,
 ):  # fmt: skip
-    """Every node again, smaller ones taken apart or reused; roots are mapped in place."""
-    mapped = np.empty(len(operator), np.int64)
+    """Every node again, smaller ones taken apart or reused; roots are mapped in place.
+
+    `mapped` has room for a reference per node, and `items` for the operands of any node.
+    """
     count = np.int64(0)
-    widest = 0
-    for node in range(len(operator)):
-        widest = max(widest, start[node + 1] - start[node])
-    items = np.empty(max(64, widest), np.int64)
     for node in range(len(operator)):
         size = 0
         for i in range(start[node], start[node + 1]):
@@ -106,11 +122,6 @@ def reorganise_nodes(
                 if _apart(ref, operator[node], operator, uses, first) and mine >= first:
                     inner = mine - first
                     if new_operator[inner] == operator[node]:
-                        more = new_start[inner + 1] - new_start[inner]
-                        if size + more + start[node + 1] - i > len(items):
-                            larger = np.empty(2 * (len(items) + more), np.int64)
-                            larger[:size] = items[:size]
-                            items = larger
                         for j in range(new_start[inner], new_start[inner + 1]):
                             items[size] = new_operands[j]
                             size += 1
@@ -167,34 +178,56 @@ def live_nodes(operator, start, operands, roots, first):
     return new_operator, new_start, new_operands, new_roots
 
 
-@compiled
+@inlined
+def _is_node(node, op, items, low, size, operator, start, kept):
+    """Whether a node is `op` over items[low:low + size]."""
+    base = start[node]
+    if operator[node] != op or start[node + 1] - base != size:
+        return False
+    for i in range(size):
+        if kept[base + i] != items[low + i]:
+            return False
+    return True
+
+
+@inlined
+def _hash(op, items, low, high):
+    mixed = _SEED + np.uint64(op)
+    for i in range(low, high):
+        mixed = (mixed ^ np.uint64(items[i])) * _FACTOR
+        mixed ^= mixed >> np.uint64(29)
+    return np.int64((mixed ^ (mixed >> np.uint64(32))) >> np.uint64(1))
+
+
+@lean
+def refill_table(table, operator, start, kept, count):
+    """Enter the first `count` nodes into an empty hash table."""
+    mask = len(table) - 1
+    for node in range(count):
+        hashed = _hash(operator[node], kept, start[node], start[node + 1])
+        place = hashed & mask
+        while table[place] != EMPTY:
+            place = (place + 1) & mask
+        table[place] = pack_entry(hashed, node)
+
+
+@inlined
 def _intern(op, items, low, high, table, operator, start, kept, count, first):
     """The node `op` over items[low:high] (sorted, unique, two or more), made if it is new.
 
     Returns (reference, count of nodes).
     """
-    mixed = np.uint64(14695981039346656037) + np.uint64(op)
-    for i in range(low, high):
-        mixed = (mixed ^ np.uint64(items[i])) * np.uint64(1099511628211)
-        mixed ^= mixed >> np.uint64(29)
-    mask = np.uint64(len(table) - 1)
-    place = mixed & mask
+    hashed = _hash(op, items, low, high)
+    mask = len(table) - 1
+    place = hashed & mask
     size = high - low
-    while True:
-        node = table[place]
-        if node < 0:
-            break
-        if operator[node] == op and start[node + 1] - start[node] == size:
-            base = start[node]
-            same = True
-            for i in range(size):
-                if kept[base + i] != items[low + i]:
-                    same = False
-                    break
-            if same:
+    while table[place] != EMPTY:
+        if may_be(table[place], hashed):
+            node = entry_number(table[place])
+            if _is_node(node, op, items, low, size, operator, start, kept):
                 return np.int64(first + node), count
-        place = (place + np.uint64(1)) & mask
-    table[place] = count
+        place = (place + 1) & mask
+    table[place] = pack_entry(hashed, count)
     operator[count] = op
     base = start[count]
     for i in range(size):
@@ -203,15 +236,10 @@ def _intern(op, items, low, high, table, operator, start, kept, count, first):
     return np.int64(first + count), count + 1
 
 
-@compiled
-def _close(op, items, low, high, table, operator, start, kept, count, first):
-    """The reference of `op` over items[low:high]: sorted, deduped, constants folded."""
-    absorbing = NEVER if op == AND else ALWAYS
-    neutral = ALWAYS if op == AND else NEVER
-    size = high - low
-    if size > 24:
-        items[low:high] = np.sort(items[low:high])
-    else:
+@inlined
+def _sort(items, low, high):
+    """Sort items[low:high] in place: by insertion if they are few, else by a heap."""
+    if high - low <= _FEW:
         for i in range(low + 1, high):
             value = items[i]
             j = i - 1
@@ -219,6 +247,34 @@ def _close(op, items, low, high, table, operator, start, kept, count, first):
                 items[j + 1] = items[j]
                 j -= 1
             items[j + 1] = value
+        return
+    size = high - low
+    begin = size // 2  # items from here on are a heap, or, once it is 0, those before `end` are
+    end = size
+    while end > 1:
+        if begin > 0:
+            begin -= 1
+        else:
+            end -= 1
+            items[low], items[low + end] = items[low + end], items[low]
+        value, place = items[low + begin], begin
+        while 2 * place + 1 < end:
+            child = 2 * place + 1
+            if child + 1 < end and items[low + child + 1] > items[low + child]:
+                child += 1
+            if items[low + child] <= value:
+                break
+            items[low + place] = items[low + child]
+            place = child
+        items[low + place] = value
+
+
+@lean
+def _close(op, items, low, high, table, operator, start, kept, count, first):
+    """The reference of `op` over items[low:high]: sorted, deduped, constants folded."""
+    absorbing = NEVER if op == AND else ALWAYS
+    neutral = ALWAYS if op == AND else NEVER
+    _sort(items, low, high)
     kept_to = low
     for i in range(low, high):
         value = items[i]
@@ -235,23 +291,31 @@ def _close(op, items, low, high, table, operator, start, kept, count, first):
     return _intern(op, items, low, kept_to, table, operator, start, kept, count, first)
 
 
-@compiled
+@lean
 def _pair(op, a, b, items, table, operator, start, kept, count, first):
     items[0] = a
     items[1] = b
     return _close(op, items, 0, 2, table, operator, start, kept, count, first)
 
 
-@compiled
-def share_programs(program, rule_start, first, table, operator, start, kept, roots, work):
-    """Every rule in turn: first which polarities of each part are needed, then their nodes."""
-    need, size = work[0], work[1]
-    stack = (work[2], work[3])  # references of the parts read so far, one stack per polarity
-    left, right, two = work[4], work[5], work[6]
-    count = np.int64(0)
-    for rule in range(len(roots)):
+@lean
+def share_programs(
+    program, rule_start, first, table, operator, start, kept, roots, work, progress
+):  # fmt: skip
+    """Rules from progress[RULES_DONE] on, until the table could overflow: first which polarities of
+    each part are needed, then their nodes.
+
+    The rows of `work` are scratch: the polarities and sizes of parts, the references of the parts
+    read so far, one stack per polarity, and operands.
+    """
+    need, size, positive, negative, left, right, two = work
+    count = progress[NODES_MADE]
+    for rule in range(progress[RULES_DONE], len(roots)):
         low = rule_start[rule]
         length = rule_start[rule + 1] - low
+        progress[RULES_DONE], progress[NODES_MADE] = rule, count
+        if 2 * (count + _NODES_PER_WORD * length) > len(table):
+            return
         _needs(program, low, length, need, size)
         depth = 0
         for i in range(length):
@@ -260,36 +324,39 @@ def share_programs(program, rule_start, first, table, operator, start, kept, roo
             arity = operands_of(word) if word < 0 else 0
             base = depth - arity
             if op < 0:
-                stack[0][depth], stack[1][depth] = word, negation_of(word)
+                positive[depth], negative[depth] = word, negation_of(word)
             elif op == TRUE or op == FALSE:
-                stack[0][depth] = ALWAYS if op == TRUE else NEVER
-                stack[1][depth] = NEVER if op == TRUE else ALWAYS
+                positive[depth] = ALWAYS if op == TRUE else NEVER
+                negative[depth] = NEVER if op == TRUE else ALWAYS
             elif op == NOT:
-                stack[0][base], stack[1][base] = stack[1][base], stack[0][base]
+                positive[base], negative[base] = negative[base], positive[base]
             elif op == AND or op == OR:
-                for polarity in range(2):
-                    if need[i] & (1 << polarity):
-                        mine = op if polarity == 0 else AND + OR - op
-                        for j in range(arity):
-                            left[j] = stack[polarity][base + j]
-                        stack[polarity][base], count = _close(
-                            mine, left, 0, arity, table, operator, start, kept, count, first
-                        )
+                # both stacks are cut back to `base`, so that operands may be sorted in place
+                if need[i] & _POSITIVE:
+                    positive[base], count = _close(
+                        op, positive, base, depth, table, operator, start, kept, count, first
+                    )
+                if need[i] & _NEGATIVE:
+                    negative[base], count = _close(
+                        AND + OR - op, negative, base, depth, table, operator, start, kept, count,
+                        first,
+                    )  # fmt: skip
             elif need[i]:
                 for j in range(arity):
-                    left[j], right[j] = stack[0][base + j], stack[1][base + j]
+                    left[j], right[j] = positive[base + j], negative[base + j]
                 flips = (arity - 1) & 1 if op == XNOR else 0
                 wanted = need[i] if flips == 0 else (need[i] >> 1) | ((need[i] & 1) << 1)
                 count = _parity(
                     arity, wanted, left, right, two, table, operator, start, kept, count, first
                 )
-                stack[flips][base], stack[1 - flips][base] = left[0], right[0]
+                positive[base] = left[0] if flips == 0 else right[0]
+                negative[base] = right[0] if flips == 0 else left[0]
             depth = base + 1
-        roots[rule] = stack[0][0]
-    return count
+        roots[rule] = positive[0]
+    progress[RULES_DONE], progress[NODES_MADE] = len(roots), count
 
 
-@compiled
+@lean
 def _needs(program, low, length, need, size):
     """Which polarities of each part of a rule are needed, from its root down."""
     for i in range(length):
@@ -318,7 +385,7 @@ def _needs(program, low, length, need, size):
             child -= size[child]
 
 
-@compiled
+@lean
 def _parity(width, wanted, left, right, two, table, operator, start, kept, count, first):
     """xor of the pairs (left, right), joined two by two; the result is left[0], right[0]."""
     while width > 1:

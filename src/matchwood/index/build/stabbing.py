@@ -10,18 +10,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from matchwood.index.build.atoms import AtomArrays
+from matchwood.index.build.atom_codes import AtomArrays
+from matchwood.index.build.sorting import sorted_rows
 from matchwood.index.build.stabbing_kernels import true_intervals
 from matchwood.kernels.array_types import Int32Array, Int64Array
 from matchwood.kernels.programs import atom_of
 from matchwood.kernels.pushes import NO_LIST
 
-
-def stabbing_trees(
-    literal_push: Int32Array, atoms: AtomArrays, codes: Int32Array
-) -> tuple[
+# The arrays of `Arranged` from `tree_at` to `asked_push`, in this order.
+StabbingTrees = tuple[
     Int32Array, Int32Array, Int32Array, Int32Array, Int32Array, Int32Array, Int32Array, Int32Array
-]:
+]
+
+
+def stabbing_trees(literal_push: Int32Array, atoms: AtomArrays, codes: Int32Array) -> StabbingTrees:
     """Stabbing trees over the codes of each slot, for literals that have a push list."""
     literal = np.flatnonzero(literal_push != NO_LIST).astype(np.int32)
     by_interval = atoms.opaque[atom_of(literal)] < 0 if len(literal) else np.empty(0, bool)
@@ -38,13 +40,13 @@ def stabbing_trees(
     node = tree_at[slot] + (a >> shift)
     point = low == high
     # entries in rising order of low; proper intervals again, in falling order of high
-    up = np.lexsort((owner, low, node))
+    up = sorted_rows(node, low, owner)
     proper = np.flatnonzero(~point)
-    down = proper[np.lexsort((owner[proper], -high[proper], node[proper]))]
+    down = proper[sorted_rows(node[proper], -high[proper], owner[proper])]
     keys = np.r_[2 * node[up], 2 * node[down] + 1]
     bound = np.r_[low[up], high[down]]
     literals = np.r_[owner[up], owner[down]]
-    order = np.argsort(keys, kind="stable")
+    order = sorted_rows(keys)
     counts = (
         np.bincount(keys[order] // 2, minlength=int(tree_at[-1]))
         if len(keys)

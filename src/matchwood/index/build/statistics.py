@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.index.build.atoms import AtomArrays, Slot, reading
+from matchwood.index.build.atom_codes import AtomArrays
+from matchwood.index.build.slots import Slot, reading
 from matchwood.kernels.programs import negation_of, pack_literal
 from matchwood.kernels.records import INTERVAL, LAZY, MISSING, VALUE_TEST
 from matchwood.language.events import Event

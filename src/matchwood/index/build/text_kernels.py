@@ -2,18 +2,28 @@
 
 Two arrays have rows of int64, whose columns are named below:
 
-    texts    | start | end | hash |                           one row per distinct predicate text
-    frames   | ands | chain | chain operator | ors | nots |   one row per open parenthesis
+    spans     | start | end | hash | place | candidate |      one row per predicate that was cut
+    frames    | ands | chain | chain operator | ors | nots |  one row per open parenthesis
+
+Some hundred predicates are cut before they are numbered, so that what finding one of them in the
+table reads is prefetched while others are looked up (`predicate_text_kernels`).
 """
 
 # mypy: allow-untyped-defs, no-check-untyped-defs
 
 from __future__ import annotations
 
-import numpy as np
-
+from matchwood.index.build.predicate_text_kernels import (
+    SPAN_END,
+    SPAN_HASH,
+    SPAN_PLACE,
+    SPAN_START,
+    hash_text,
+    number_spans,
+)
 from matchwood.index.build.word_kernels import (
     BETWEEN_WORD,
+    BYTE_CLASSES,
     CLOSE,
     LEAVE,
     OPEN,
@@ -24,7 +34,7 @@ from matchwood.index.build.word_kernels import (
     skip_space,
     word_end,
 )
-from matchwood.kernels.compiled import compiled, inlined
+from matchwood.kernels.compiled import inlined, lean
 from matchwood.kernels.programs import AND, NOT, OR, XNOR, XOR, pack_operator
 
 # Bytes of the longest rule that is cut here; longer ones are left to the parser.
@@ -36,9 +46,16 @@ MOST_LEVELS = 190
 # The only word in the program of a rule that is left to the parser.
 LEFT = -(1 << 31)
 
-# Columns of `texts`: the bytes that the text lies between, and its hash.
-TEXT_COLUMNS = 3
-TEXT_START, TEXT_END, TEXT_HASH = range(TEXT_COLUMNS)
+# Predicates that are cut before they are numbered, at least.
+_AT_ONCE = 256
+
+# Rows of `spans`: the longest rule may follow, which has a predicate for every other byte at most.
+SPANS = _AT_ONCE + MAX_BYTES // 2 + 1
+
+# What the numbers in `progress` are: rules that are done, words that are written, and distinct
+# predicate texts.
+PROGRESS_NUMBERS = 3
+RULES_DONE, WORDS_WRITTEN, TEXTS_FOUND = range(PROGRESS_NUMBERS)
 
 # Columns of `frames`: the operands of `and` so far, the operators of the chain of `xor` or `xnor`,
 # which of the two these are (-1: none), the operators of `or`, and the `not`s before the next
@@ -47,18 +64,7 @@ FRAME_COLUMNS = 5
 _ANDS, _CHAIN, _CHAIN_OPERATOR, _ORS, _NOTS = range(FRAME_COLUMNS)
 
 
-@compiled
-def refill_table(table, texts, count):
-    """Enter the first `count` texts into an empty hash table."""
-    mask = len(table) - 1
-    for number in range(count):
-        bucket = texts[number, TEXT_HASH] & mask
-        while table[bucket] >= 0:
-            bucket = (bucket + 1) & mask
-        table[bucket] = number
-
-
-@compiled
+@lean
 def _predicate_end(classes, data, at, end):
     """Where the predicate that starts at `at` ends, without trailing space; -1 to leave the rule to
     the parser."""
@@ -113,59 +119,21 @@ def _predicate_end(classes, data, at, end):
     return last if depth == 0 else -1
 
 
-@compiled
-def _number(data, low, high, table, texts, count):
-    """The number of a predicate text, which is added if it is new."""
-    mixed = np.uint64(14695981039346656037)
-    i = low
-    while i + 4 <= high:
-        four = np.uint64(data[i]) | np.uint64(data[i + 1]) << np.uint64(8)
-        four |= np.uint64(data[i + 2]) << np.uint64(16) | np.uint64(data[i + 3]) << np.uint64(24)
-        mixed = (mixed ^ four) * np.uint64(0x9E3779B97F4A7C15)
-        mixed ^= mixed >> np.uint64(29)
-        i += 4
-    while i < high:
-        mixed = (mixed ^ np.uint64(data[i])) * np.uint64(1099511628211)
-        i += 1
-    mixed = (mixed ^ (mixed >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
-    mixed ^= mixed >> np.uint64(31)
-    hashed = np.int64(mixed >> np.uint64(1))
-    mask = len(table) - 1
-    bucket = hashed & mask
-    while table[bucket] >= 0:
-        number = table[bucket]
-        base = texts[number, TEXT_START]
-        if texts[number, TEXT_HASH] == hashed and texts[number, TEXT_END] - base == high - low:
-            same = True
-            for i in range(high - low):
-                if data[base + i] != data[low + i]:
-                    same = False
-                    break
-            if same:
-                return number
-        bucket = (bucket + 1) & mask
-    number = count[0]
-    table[bucket] = number
-    texts[number, TEXT_START], texts[number, TEXT_END], texts[number, TEXT_HASH] = low, high, hashed
-    count[0] += 1
-    return number
-
-
-@compiled
+@inlined
 def _emit(operator, operands, words, at):
     words[at] = pack_operator(operator, operands)
     return at + 1
 
 
-@compiled
-def _close(frame, words, at):
+@inlined
+def _close(frames, top, words, at):
     """Close the open chains of `and`, and of `xor` or `xnor`."""
-    if frame[_ANDS] > 1:
-        at = _emit(AND, frame[_ANDS], words, at)
-    frame[_ANDS] = 0
-    if frame[_CHAIN_OPERATOR] >= 0:
-        at = _emit(frame[_CHAIN_OPERATOR], frame[_CHAIN] + 1, words, at)
-        frame[_CHAIN], frame[_CHAIN_OPERATOR] = 0, -1
+    if frames[top, _ANDS] > 1:
+        at = _emit(AND, frames[top, _ANDS], words, at)
+    frames[top, _ANDS] = 0
+    if frames[top, _CHAIN_OPERATOR] >= 0:
+        at = _emit(frames[top, _CHAIN_OPERATOR], frames[top, _CHAIN] + 1, words, at)
+        frames[top, _CHAIN], frames[top, _CHAIN_OPERATOR] = 0, -1
     return at
 
 
@@ -219,7 +187,7 @@ def _after_operand(classes, data, i, high, words, at, frames, top, levels):
             return i, at, top, levels
         if (i == high) != (top == 0):
             return -1, at, top, levels
-        at = _close(frames[top], words, at)
+        at = _close(frames, top, words, at)
         if frames[top, _ORS] > 0:
             at = _emit(OR, frames[top, _ORS] + 1, words, at)
         if i == high:
@@ -230,31 +198,32 @@ def _after_operand(classes, data, i, high, words, at, frames, top, levels):
 
 
 @inlined
-def _connect(word, frame, words, at):
+def _connect(word, frames, top, words, at):
     """Count a connective between two operands; returns the end of the program, -1 if it is none."""
     if word == OR:
-        at = _close(frame, words, at)
-        frame[_ORS] += 1
+        at = _close(frames, top, words, at)
+        frames[top, _ORS] += 1
     elif word == XOR or word == XNOR:
-        if frame[_ANDS] > 1:
-            at = _emit(AND, frame[_ANDS], words, at)
-        frame[_ANDS] = 0
-        frame[_CHAIN] += 1
-        if frame[_CHAIN_OPERATOR] >= 0 and frame[_CHAIN_OPERATOR] != word:
-            at = _emit(frame[_CHAIN_OPERATOR], frame[_CHAIN], words, at)
-            frame[_CHAIN] = 1
-        frame[_CHAIN_OPERATOR] = word
+        if frames[top, _ANDS] > 1:
+            at = _emit(AND, frames[top, _ANDS], words, at)
+        frames[top, _ANDS] = 0
+        frames[top, _CHAIN] += 1
+        if frames[top, _CHAIN_OPERATOR] >= 0 and frames[top, _CHAIN_OPERATOR] != word:
+            at = _emit(frames[top, _CHAIN_OPERATOR], frames[top, _CHAIN], words, at)
+            frames[top, _CHAIN] = 1
+        frames[top, _CHAIN_OPERATOR] = word
     elif word != AND:
         return -1
     return at
 
 
-@compiled
-def _rule(classes, data, low, high, words, at, table, texts, frames, count):
-    """Write the program of one rule from words[at] on; returns its end, or -1 to leave the rule to
-    the parser."""
+@lean
+def _rule(data, low, high, words, at, spans, cut, frames):
+    """Write the program of one rule from words[at] on, and its predicates to spans[cut:]: (end of
+    the program, end of the spans). The first is -1 to leave the rule to the parser."""
     if high - low > MAX_BYTES:
-        return -1
+        return -1, cut
+    classes = BYTE_CLASSES
     top = 0
     levels = 0
     _open_frame(frames, 0)
@@ -262,37 +231,46 @@ def _rule(classes, data, low, high, words, at, table, texts, frames, count):
     while True:
         i, top, levels = _before_operand(classes, data, i, high, frames, top, levels)
         if i < 0:
-            return -1
+            return -1, cut
         end = _predicate_end(classes, data, i, high)
         if end <= i:
-            return -1
-        words[at] = _number(data, i, end, table, texts, count)
+            return -1, cut
+        spans[cut, SPAN_START], spans[cut, SPAN_END] = i, end
+        spans[cut, SPAN_HASH], spans[cut, SPAN_PLACE] = hash_text(data, i, end), at
+        cut += 1
         i, at, top, levels = _after_operand(
             classes, data, end, high, words, at + 1, frames, top, levels
         )
         if i < 0:
-            return -1
+            return -1, cut
         if i == high:
-            return at
+            return at, cut
         end = word_end(classes, data, i, high)
-        at = _connect(keyword(data, i, end), frames[top], words, at)
+        at = _connect(keyword(data, i, end), frames, top, words, at)
         if at < 0:
-            return -1
+            return -1, cut
         i = end
 
 
-@compiled
-def split_texts(classes, data, offsets, words, ends, table, texts, frames, count, done):
-    """Rules from `done` on, until the table of predicate texts could overflow."""
-    for rule in range(done, len(offsets) - 1):
-        low, high = offsets[rule], offsets[rule + 1]
-        if count[0] + (high - low) // 2 + 1 > min(len(texts), len(table) // 2):
-            if high - low <= MAX_BYTES:
-                return rule
-        at = ends[rule]
-        end = _rule(classes, data, low, high, words, at, table, texts, frames, count)
-        if end < 0:
-            words[at] = LEFT
-            end = at + 1
-        ends[rule + 1] = end
-    return len(offsets) - 1
+@lean
+def split_texts(data, offsets, words, ends, table, texts, spans, frames, progress):
+    """Cut rules from progress[RULES_DONE] on, until the table of predicate texts could overflow."""
+    rule, at, count = progress[RULES_DONE], progress[WORDS_WRITTEN], progress[TEXTS_FOUND]
+    rules = len(offsets) - 1
+    while rule < rules:
+        cut = 0
+        while rule < rules and cut < _AT_ONCE:
+            low, high = offsets[rule], offsets[rule + 1]
+            if high - low <= MAX_BYTES and count + cut + (high - low) // 2 + 1 > len(texts):
+                break
+            end, after = _rule(data, low, high, words, at, spans, cut, frames)
+            if end < 0:
+                words[at] = LEFT
+                end, after = at + 1, cut
+            at, cut = end, after
+            rule += 1
+            ends[rule] = at
+        count = number_spans(data, words, spans, cut, table, texts, count)
+        if cut < _AT_ONCE:
+            break
+    progress[RULES_DONE], progress[WORDS_WRITTEN], progress[TEXTS_FOUND] = rule, at, count

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from matchwood.kernels.compiled import compiled, inlined
+from matchwood.kernels.compiled import inlined, lean
 from matchwood.kernels.programs import AND, FALSE, NOT, OR, XNOR, XOR
 
 # What `keyword` returns for `between`: the number after those of the operators of programs.
@@ -45,7 +45,7 @@ def word_end(classes, data, at, end):
     return at
 
 
-@compiled
+@lean
 def keyword(data, low, high):
     """The connective, or `between`, that a word is in any case of letters; -1 if it is neither."""
     size = high - low

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.index.build.arrange import Arranged
-from matchwood.index.build.atoms import AtomArrays
+from matchwood.index.build.atom_codes import AtomArrays
 from matchwood.index.file.array_file import IndexFileError
 from matchwood.index.file.check_kernels import (
     check_atoms,
