@@ -28,6 +28,7 @@ from matchwood.language.events import Event
 from matchwood.language.explanation import Explanation, explain
 from matchwood.language.tree import Node
 from matchwood.match.json.json_text import JsonText, event_of
+from matchwood.match.parts.given_rules import GivenRules
 from matchwood.match.parts.rule_columns import RuleDetails
 from matchwood.match.search.event_matches import EventMatches
 from matchwood.match.search.near_misses import NearMiss
@@ -36,17 +37,20 @@ from matchwood.match.store.part_store import Id
 from matchwood.match.store.rule_input import (
     count_of,
     counted,
-    details_of,
     distinct_ids,
+    given_rules,
     priority_of,
     tag_set,
 )
+from matchwood.match.store.rule_lists import RuleLists
 from matchwood.match.store.rule_store import RuleStore
 from matchwood.match.store.snapshot import Snapshot
 from matchwood.operators.registry import Operators
 from matchwood.operators.report import OperatorReport
 
 if TYPE_CHECKING:
+    import pyarrow
+
     from matchwood.match.search.json_search import RejectedText
 
 # The substitutions that satisfy the variables of a rule, each by the name of the variable.
@@ -74,16 +78,30 @@ class Matcher(MutableMapping[Id, Node]):
         operators: Any = None,
         schema: Hierarchies | None = None,
         enforce: bool = False,
+        lists: Mapping[str, Iterable[object]] | None = None,
         progress: Progress | None = None,
     ) -> None:
         """Rules are a mapping, pairs, or a table with columns `id` and `rule`.
+
+        `lists` are the values of each list that rules name with `in list`.
 
         With `enforce`, rules and events are held to the schema. Without it the schema only answers
         `isa`, and rules that compare attributes whose order it defines are refused.
         """
         self.store = RuleStore(statistics, operators, schema, enforce)
+        self.lists.update(lists or {})
         if rules is not None:
             self.update(rules, progress=progress)
+
+    @property
+    def lists(self) -> RuleLists:
+        """The lists that rules name, by their names: `in list 'tor'` asks `lists["tor"]`.
+
+        >>> m = Matcher({"exit node": "ip in list 'tor'"}, lists={"tor": ["10.0.0.1"]})
+        >>> m.match({"ip": "10.0.0.1"})
+        ['exit node']
+        """
+        return RuleLists(self.store)
 
     # Matching
 
@@ -158,6 +176,26 @@ class Matcher(MutableMapping[Id, Node]):
             for rule_id in ids
         }
 
+    def match_ids(
+        self,
+        event: Mapping[str, object],
+        *,
+        tags: Iterable[str] | None = None,
+        limit: int | None = None,
+    ) -> pyarrow.Array[Any]:
+        """`match` as a `pyarrow.Array` of ids, without a Python object for each of them.
+
+        For events that thousands of rules are true of: making a list of their ids would take as
+        long as finding them, and hold Python's lock meanwhile. With `limit` the rule of highest
+        priority comes first.
+
+        >>> m = Matcher({1: "a > 0", 2: "a > 1", 3: "a > 2"})
+        >>> ids = m.match_ids({"a": 2})
+        >>> ids.type, sorted(ids.to_pylist())
+        (DataType(int64), [1, 2])
+        """
+        return self._matches(event, tags).id_array(limit)
+
     def count(
         self,
         event: Mapping[str, object],
@@ -194,11 +232,14 @@ class Matcher(MutableMapping[Id, Node]):
         tags: Iterable[str] | None = None,
         limit: int | None = None,
         threads: int | None = 1,
+        device: str | None = None,
     ) -> Any:
         """All matches of many events: a `pyarrow.Table` of `event` (row or key) and `rule_id`.
 
         Events are an Arrow table or batch, pandas, polars, anything that exports an Arrow stream,
         or an iterable of mappings. `threads` is how many threads match; None: one per core.
+        `device` is "cpu", "gpu", or "auto" for the faster of the two; None: what the environment
+        variable MATCHWOOD_DEVICE says, or else "cpu".
 
         >>> m = Matcher({"adults": "age >= 18", "teens": "age between 13 and 19"})
         >>> found = m.match_batch([{"age": 15}, {"age": 40}, {"age": 5}])
@@ -206,7 +247,7 @@ class Matcher(MutableMapping[Id, Node]):
         [{'event': 0, 'rule_id': 'teens'}, {'event': 1, 'rule_id': 'adults'}]
         """
         snapshot, events = self._settled(events, key)
-        table = snapshot.search(tags, limit).table(events, key, threads)
+        table = snapshot.search(tags, limit, device).table(events, key, threads)
         self.store.hurry()
         return table
 
@@ -218,6 +259,7 @@ class Matcher(MutableMapping[Id, Node]):
         tags: Iterable[str] | None = None,
         limit: int | None = None,
         threads: int | None = 1,
+        device: str | None = None,
     ) -> Iterator[Any]:
         """`match_batch` in slices, each a `pyarrow.RecordBatch`, made as they are asked for.
 
@@ -228,7 +270,35 @@ class Matcher(MutableMapping[Id, Node]):
         [1]
         """
         snapshot, events = self._settled(events, key)
-        return snapshot.search(tags, limit).batches(events, key, threads)
+        return snapshot.search(tags, limit, device).batches(events, key, threads)
+
+    def count_batch(
+        self,
+        events: Any,
+        key: str | None = None,
+        *,
+        by: Literal["rule", "event"] = "rule",
+        tags: Iterable[str] | None = None,
+        threads: int | None = 1,
+        device: str | None = None,
+    ) -> Any:
+        """How many matches `match_batch` would give, as a `pyarrow.Table`.
+
+        By rule it has `rule_id` and `matches`, for each rule with a match; by event it has `event`
+        and `matches`, for each event. On a GPU the matches themselves never leave the card.
+
+        >>> m = Matcher({"adults": "age >= 18", "old": "age >= 80"})
+        >>> m.count_batch([{"age": 15}, {"age": 40}]).to_pylist()
+        [{'rule_id': 'adults', 'matches': 1}]
+        >>> m.count_batch([{"age": 15}, {"age": 40}], by="event").to_pylist()
+        [{'event': 0, 'matches': 0}, {'event': 1, 'matches': 1}]
+        """
+        from matchwood.match.search.match_counts import count_table
+
+        snapshot, events = self._settled(events, key)
+        table = count_table(snapshot.search(tags, None, device), events, by, key, threads)
+        self.store.hurry()
+        return table
 
     def match_json(
         self, text: JsonText, *, tags: Iterable[str] | None = None, limit: int | None = None
@@ -319,7 +389,9 @@ class Matcher(MutableMapping[Id, Node]):
             tree = self[rule] if is_id else parse(rule)  # type: ignore[index]
         except KeyError:
             tree = parse(rule)
-        return explain(tree, event, operators=self.operators, schema=self.schema)
+        return explain(
+            tree, event, operators=self.operators, schema=self.schema, lists=self.store.lists
+        )
 
     def why_not(self, event: Mapping[str, object], n: int = 5) -> list[NearMiss]:
         """The n rules that came nearest to matching, with what each lacked.
@@ -510,10 +582,12 @@ class Matcher(MutableMapping[Id, Node]):
         >>> list(m)
         ['adults']
         """
-        details = (
-            rules.store.snapshot.details() if isinstance(rules, Matcher) else details_of(rules)
+        given = (
+            GivenRules.of(rules.store.snapshot.details())
+            if isinstance(rules, Matcher)
+            else given_rules(rules)
         )
-        return self.store.update(details, errors, progress)
+        return self.store.update(given, errors, progress)
 
     def remove(self, ids: Iterable[Id]) -> int:
         """Remove many rules at once, and return how many were there; to remove one, use `del`.
@@ -624,12 +698,14 @@ class Matcher(MutableMapping[Id, Node]):
         operators: Any = None,
         schema: Hierarchies | None = None,
         enforce: bool = False,
+        lists: Mapping[str, Iterable[object]] | None = None,
         verify: bool = True,
     ) -> Matcher:
         """A matcher from a file that `save` wrote, memory-mapped.
 
         `verify` looks for damage and for indices that are out of bounds; without it the file is
         trusted. `enforce` holds events and new rules to the schema, not the rules in the file.
+        Lists are not in the file: `lists` has those that its rules name.
 
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -638,7 +714,7 @@ class Matcher(MutableMapping[Id, Node]):
         >>> m.match({"age": 20})
         ['adults']
         """
-        matcher = cls(operators=operators, schema=schema, enforce=enforce)
+        matcher = cls(operators=operators, schema=schema, enforce=enforce, lists=lists)
         snapshot = Snapshot.load([path], matcher.store.decider, verify=verify)
         snapshot.check(schema)
         matcher.store.adopt(snapshot)

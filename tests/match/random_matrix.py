@@ -12,6 +12,7 @@ import numpy as np
 
 from matcher.random_rules import (
     EXPRESSIONS,
+    LISTS,
     NETWORKS,
     NUMBERS,
     OPERATORS,
@@ -23,6 +24,7 @@ from matcher.random_rules import (
 from matchwood import Schema
 from matchwood.language import evaluate, parse
 from matchwood.language.events import Event
+from matchwood.language.named_lists import NamedList
 from matchwood.language.tree import And, IsNull, Not, Or, Xnor, Xor
 
 # The parent of each kind of `text0`, for `isa`.
@@ -30,6 +32,8 @@ KINDS = {"ab": "a", "x": "a", "aXb": "ab", "2026-01-31": "x"}
 SCHEMA = Schema.from_dict(
     {"hierarchies": {"kinds": KINDS}, "attributes": {"text0": {"hierarchy": "kinds"}}}
 )
+
+NAMED = {name: NamedList(values) for name, values in LISTS.items()}
 
 FALSE, UNDEFINED, TRUE = 0, 1, 2
 TRUTH = {False: FALSE, None: UNDEFINED, True: TRUE}
@@ -93,6 +97,30 @@ class Source:
                 f"odd({name})",
                 f"maybe({name})",
                 f"close({name}, {other}, 1)",
+                self._whole(name, other),
+                self._whole(name, other),
+            )
+        )
+
+    def _whole(self, name, other):
+        """What an index takes as one literal and evaluates as a whole."""
+        number, text = self.random.randrange(12), self.pick(STRINGS)
+        truth = self.pick(("true", "false", "unknown"))
+        maybe_not = self.pick(("", "not "))
+        return self.pick(
+            (
+                f"({name} > {number} or {other} = '{text}') is {maybe_not}{truth}",
+                f"at_least(2, {name} > {number}, {other} is null, {name} < 3)",
+                f"any({name}, it > {number} or it = '{text}')",
+                f"every({name}, it <= {number})",
+                f"* = {number}",
+                f"* {maybe_not}ilike '{self.pick(PATTERNS)}'",
+                f"lower({name}) {maybe_not}like '{self.pick(PATTERNS)}'",
+                f"lower({name}) = lower({other})",
+                f"{name} {maybe_not}in ({number}, '{text}', true)",
+                f"{name} > 2 * {other} - 1",
+                f"{name} {maybe_not}in list 'some'",
+                f"{name} ilike {self.pick(('any', 'all'))} ('{self.pick(PATTERNS)}', 'a%')",
             )
         )
 
@@ -124,14 +152,17 @@ class Source:
         """Rules over all predicates, some over tests of null alone, some over one attribute."""
         every = range(len(predicates))
         null = [number for number in every if isinstance(predicates[number], IsNull)] or every
+        texts = list(map(str, predicates))
+        over = {
+            name: [number for number in every if name in texts[number]] for name in self.attributes
+        }
         for _ in range(count):
             dice = self.random.random()
             chosen = every
             if dice < 0.1:
                 chosen = null
             elif dice < 0.2:
-                name = self.pick(self.attributes)
-                chosen = [number for number in every if name in str(predicates[number])] or every
+                chosen = over[self.pick(self.attributes)] or every
             yield self._shape(chosen, self.random.randrange(4))
 
     def _shape(self, chosen, depth):
@@ -181,16 +212,29 @@ def tree_of(shape, predicates):
 
 
 def truth_of_predicates(predicates, events):
-    """What `evaluate` says, as columns of events."""
+    """What `evaluate` says, as columns of events.
+
+    It is asked once for all events that have the same values in a predicate's attributes.
+    """
     columns = np.empty((len(predicates), len(events)), np.int8)
     seen = [Event(event) for event in events]
+    # A value's `repr` says its type, too.
+    values = [{name: repr(value) for name, value in event.items()} for event in events]
+    names = sorted({name for event in events for name in event})
     for number, predicate in enumerate(predicates):
-        columns[number] = [TRUTH[truth(predicate, event)] for event in seen]
+        text = str(predicate)
+        used = [name for name in names if name in text or "*" in text]  # * may be any of them
+        known = {}
+        for place, event in enumerate(seen):
+            key = tuple([values[place].get(name) for name in used])
+            if key not in known:
+                known[key] = TRUTH[truth(predicate, event)]
+            columns[number, place] = known[key]
     return columns
 
 
 def truth(rule, event):
-    return evaluate(rule, event, operators=OPERATORS, schema=SCHEMA)
+    return evaluate(rule, event, operators=OPERATORS, schema=SCHEMA, lists=NAMED)
 
 
 def truth_of(shape, columns):

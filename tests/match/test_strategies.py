@@ -8,7 +8,7 @@ import pytest
 
 from match.forced import forced_strategies
 from match.random_matrix import SCHEMA, Matrix
-from matcher.random_rules import OPERATORS
+from matcher.random_rules import LISTS, OPERATORS
 from matchwood import Matcher
 from matchwood.kernels.masks import EVENTS
 from matchwood.match.event.cell_index import FEWEST
@@ -39,12 +39,12 @@ PAIRS = sum(size.rules * size.events for size in SIZES.values())
 
 
 def built(matrix, folder):
-    return Matcher(matrix.rules, operators=OPERATORS, schema=SCHEMA)
+    return Matcher(matrix.rules, operators=OPERATORS, schema=SCHEMA, lists=LISTS)
 
 
 def merged(matrix, folder):
     """Rules that were added in several steps, the last ones one by one, and then merged."""
-    matcher = Matcher(operators=OPERATORS, schema=SCHEMA)
+    matcher = Matcher(operators=OPERATORS, schema=SCHEMA, lists=LISTS)
     items = list(matrix.rules.items())
     for low in range(0, len(items), max(1, len(items) // 3)):
         matcher.update(dict(items[low : low + max(1, len(items) // 3)]))
@@ -57,7 +57,7 @@ def merged(matrix, folder):
 def loaded(matrix, folder):
     path = folder / "rules.mw"
     built(matrix, folder).save(path)
-    return Matcher.load(path, operators=OPERATORS, schema=SCHEMA)
+    return Matcher.load(path, operators=OPERATORS, schema=SCHEMA, lists=LISTS)
 
 
 def in_parts(matrix, folder):
@@ -90,8 +90,16 @@ def matrix_of(matrices, name, seed):
 
 
 QUICK = ("few", "below a leaf")
+
+
+def marks(name):
+    """All tests of a size run in one process, which then makes its rules and events only once."""
+    group = pytest.mark.xdist_group(f"strategies: {name}")
+    return [group] if name in QUICK else [group, pytest.mark.slow]
+
+
 CASES = [
-    pytest.param(name, state, marks=() if name in QUICK else pytest.mark.slow)
+    pytest.param(name, state, marks=marks(name))
     for name in SIZES
     for state in (STATES if name != "large" else ("built", "in parts"))
 ]

@@ -2,6 +2,7 @@
 
 from matchwood.language import evaluate, parse
 from matchwood.language.events import Event
+from matchwood.language.named_lists import NamedList
 from matchwood.match.event.event_strategies import NAMED_STRATEGIES
 
 # Strategies for batches.
@@ -9,14 +10,15 @@ EACH, SWEEP = "one by one", "sweep"
 STRATEGIES = (EACH, SWEEP)
 
 
-def expected(rules, events, operators=None, schema=None):
+def expected(rules, events, operators=None, schema=None, lists=None):
     """{(number of the event, id)} of all matches."""
     trees = [(rule_id, parse(rule)) for rule_id, rule in rules.items()]
+    named = {name: NamedList(values) for name, values in (lists or {}).items()}
     found = set()
     for number, event in enumerate(events):
         seen = Event(event)
         for rule_id, tree in trees:
-            if evaluate(tree, seen, operators=operators, schema=schema) is True:
+            if evaluate(tree, seen, operators=operators, schema=schema, lists=named) is True:
                 found.add((number, rule_id))
     return found
 
@@ -54,9 +56,9 @@ def batches(matcher, events, strategy, **options):
     return pairs(matcher.match_batch(events, **options))
 
 
-def assert_right(matcher, rules, events, operators=None, schema=None):
+def assert_right(matcher, rules, events, operators=None, schema=None, lists=None):
     """All strategies for single events and for batches agree with `evaluate`."""
-    right = expected(rules, events, operators, schema)
+    right = expected(rules, events, operators, schema, lists)
     assert singles(matcher, events) == right
     for strategy in NAMED_STRATEGIES:
         if force_single(matcher, strategy):

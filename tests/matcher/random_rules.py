@@ -94,6 +94,42 @@ lazy = st.one_of(
     text("{}close({}, {}, {})", maybe_not, names, names, st.sampled_from(NUMBERS)),
     text("{}maybe({})", maybe_not, names),
 )
+subjects = st.one_of(names, names.map(lambda name: f"lower({name})"), st.just("*"))
+inner_leaves = st.one_of(
+    text("it {} {}", st.sampled_from(COMPARED), st.one_of(literals)),
+    text("{} {} {}", names, st.sampled_from(COMPARED), st.one_of(literals)),
+    text("{} is {}null", st.one_of(names, st.just("it")), maybe_not),
+    text("* = {}", st.one_of(literals)),
+    text("contains(it, {})", quoted(STRINGS)),
+)
+inner = st.one_of(
+    inner_leaves,
+    text("{}{} {} {}", maybe_not, inner_leaves, st.sampled_from(["and", "or"]), inner_leaves),
+)
+simple = st.one_of(ordered, stringy)
+tests = st.sampled_from(["true", "false", "unknown", "not true", "not false", "not unknown"])
+mixed = st.lists(st.one_of(literals), min_size=2, max_size=5).map(", ".join)
+several = st.lists(quoted(PATTERNS), min_size=1, max_size=3).map(", ".join)
+like_many = text(
+    "{} {} {} ({})", names, st.sampled_from(["like", "ilike"]), st.sampled_from(["any", "all"]),
+    several,
+)  # fmt: skip
+whole = st.one_of(
+    text("({}) is {}", st.one_of(simple, text("{} or {}", simple, simple)), tests),
+    text("({} xor not {}) is {}", simple, simple, tests),
+    text("at_least({}, {}, {}, {})", st.sampled_from("123"), simple, simple, simple),
+    text("{}({}, {})", st.sampled_from(["any", "every"]), names, inner),
+    text("{} {} {}", subjects, st.sampled_from(COMPARED), st.one_of(literals)),
+    text("{} {}like {}", subjects, maybe_not, quoted(PATTERNS)),
+    text("lower({}) {} {}", names, st.sampled_from(COMPARED), names),
+    text("startswith({}, {})", subjects, quoted(STRINGS)),
+    text("{} {}in ({})", st.one_of(names, subjects), maybe_not, mixed),
+    text("{} {} 2 * {} - 1.5", names, st.sampled_from(COMPARED), names),
+    text("{} / {} {} 1", names, names, st.sampled_from(COMPARED)),
+    text("{} {}in list 'some'", st.one_of(names, subjects), maybe_not),
+    like_many,
+)  # fmt: skip
+LISTS = {"some": [0, 1.5, "a", "É", "it's", True, date(2026, 1, 31)]}
 alien = text("{}contains({}, {})", maybe_not, names, st.one_of(literals))
 constants = st.sampled_from(["true", "false"])
 
@@ -104,6 +140,16 @@ def trees(*leaves, max_leaves=10):
 
 coded_rules = trees(ordered, ordered, stringy, alien, constants)
 rules = trees(ordered, ordered, stringy, lazy, alien, constants)
+
+
+# All of the language, with what the index evaluates as a whole.
+@st.composite
+def whole_leaves(draw):
+    """A function, because Hypothesis refuses the long description of these strategies."""
+    return draw(st.one_of(ordered, stringy, lazy, whole, whole, constants))
+
+
+whole_rules = trees(whole_leaves())
 
 
 # Operators that a user might register

@@ -4,7 +4,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from matcher.expected import STRATEGIES, assert_right, batches, expected, singles
-from matcher.random_rules import OPERATORS, coded_rules, events, examples, rules
+from matcher.random_rules import (
+    LISTS,
+    OPERATORS,
+    coded_rules,
+    events,
+    examples,
+    rules,
+    whole_rules,
+)
 from matchwood import Matcher
 
 
@@ -21,6 +29,14 @@ def test_rules_with_comparisons_and_calls(trees, given_events):
     known = dict(enumerate(trees))
     matcher = Matcher(known, operators=OPERATORS)
     assert_right(matcher, known, given_events, OPERATORS)
+
+
+@given(st.lists(whole_rules, max_size=8), st.lists(events, max_size=5))
+@examples(0.6)
+def test_rules_that_are_evaluated_in_part(trees, given_events):
+    known = dict(enumerate(trees))
+    matcher = Matcher(known, operators=OPERATORS, lists=LISTS)
+    assert_right(matcher, known, given_events, OPERATORS, lists=LISTS)
 
 
 @given(st.lists(rules, max_size=12), st.lists(events, max_size=6), st.lists(events, max_size=6))

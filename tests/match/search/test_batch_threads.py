@@ -7,7 +7,8 @@ import pyarrow as pa
 import pytest
 
 from matchwood import Matcher
-from matchwood.match.search.batch_threads import available_cores, in_threads
+from matchwood.index.build.threads import available_cores
+from matchwood.match.search.batch_threads import in_threads
 
 
 def threads_now():

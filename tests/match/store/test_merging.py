@@ -129,7 +129,7 @@ def test_a_merge_that_fails_keeps_all_rules_and_is_tried_again(monkeypatch, capl
     usual = store.build
     failing = True
 
-    def build(rules, statistics):
+    def build(rules, statistics, threads=None):
         if failing and threading.current_thread() is not threading.main_thread():
             raise error
         return usual(rules, statistics)
@@ -162,7 +162,7 @@ def test_pauses_between_merges_that_fail_grow():
 def test_writers_go_on_where_not_even_they_can_build(monkeypatch):
     """Rules stay pending, and are evaluated one by one."""
 
-    def build(rules, statistics):
+    def build(rules, statistics, threads=None):
         raise MemoryError
 
     matcher, known = start()

@@ -11,6 +11,7 @@ Packages, and modules:
 
 - `codes`: events, from rows or from columns, as codes of a segment;
 - `sweep`: the program that a sweep streams, what it writes to, and its kernels;
+- `gpu`: the same program, streamed by a GPU;
 - `strategies`: the ways to match a batch; `batch_strategy` says what one is, and what it learns of
   its cost;
 - `batch_matcher`: the strategy that is expected to take the least time, and their list;

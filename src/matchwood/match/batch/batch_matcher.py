@@ -2,28 +2,48 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood.kernels.array_types import Int64Array
 from matchwood.match.batch.batch_strategy import BatchStrategy, Pairs
 from matchwood.match.batch.codes.batch_codes import BatchCodes
+from matchwood.match.batch.gpu.card import AUTO, CPU, CardError
+from matchwood.match.batch.strategies.gpu_strategy import GpuStrategy, processor_instead
 from matchwood.match.batch.strategies.one_by_one import OneByOneStrategy
 from matchwood.match.batch.strategies.sweep_strategy import SweepStrategy
 from matchwood.match.event.event_matcher import SegmentMatcher
 
-# All strategies; of two that are expected to take the same time, the first one is used.
+# All strategies of the processor; of two that are expected to take the same time, the first one is
+# used. The one of a GPU stands beside them: it is used where a GPU is asked for.
 BATCH_STRATEGIES: tuple[type[BatchStrategy], ...] = (SweepStrategy, OneByOneStrategy)
+
+
+# Held while the strategy of a GPU is made, which takes no time.
+_making = threading.Lock()
 
 
 class BatchMatcher:
     """A segment that is ready to be matched against many events."""
 
     def __init__(self, matcher: SegmentMatcher) -> None:
-        self._rules = matcher.segment.rules
+        self._matcher = matcher
+        self.rules = matcher.segment.rules
         self.strategies = {kind.name: kind(matcher) for kind in BATCH_STRATEGIES}
         self._forced: BatchStrategy | None = None
+        self._gpu: GpuStrategy | None = None
+
+    @property
+    def gpu(self) -> GpuStrategy:
+        """The strategy that uses a GPU."""
+        made = self._gpu
+        if made is None:
+            with _making:
+                made = self._gpu = self._gpu or GpuStrategy(self._matcher)
+        return made
 
     @property
     def bytes(self) -> int:
@@ -35,17 +55,76 @@ class BatchMatcher:
 
         Whether the segment allows it; if it does not, or without a name, the strategy is chosen.
         """
-        strategy = None if name is None else self.strategies[name]
+        if name == GpuStrategy.name:
+            strategy: BatchStrategy | None = self.gpu
+        else:
+            strategy = None if name is None else self.strategies[name]
         self._forced = strategy if strategy is not None and strategy.is_possible() else None
         return self._forced is not None
 
-    def pairs(self, codes: BatchCodes, keep: NDArray[np.uint8]) -> Iterator[Pairs]:
+    def pairs(
+        self, codes: BatchCodes, keep: NDArray[np.uint8], device: str = CPU
+    ) -> Iterator[Pairs]:
         """(events, ordinals) of all matches, in pieces."""
-        if codes.events == 0 or self._rules == 0:
+        if codes.events == 0 or self.rules == 0:
             return
-        if self._forced is not None:
+        if self.uses_gpu(device, codes.events):
+            yield from self._on_gpu(codes, keep)
+        elif self._forced is not None:
             yield from self._forced.pairs(codes, keep, 0, codes.events)
-            return
+        else:
+            yield from self._on_processor(codes, keep)
+
+    def event_counts(
+        self, codes: BatchCodes, keep: NDArray[np.uint8], device: str = CPU
+    ) -> Int64Array:
+        """How many rules are true of each event of a batch."""
+        if codes.events and self.rules and self.uses_gpu(device, codes.events):
+            try:
+                return self.gpu.counts_of_events(codes, keep)
+            except CardError as error:
+                processor_instead(error)
+        counts = np.zeros(codes.events, np.int64)
+        for events, _ in self.pairs(codes, keep):
+            counts += np.bincount(events, minlength=codes.events)
+        return counts
+
+    def uses_gpu(self, device: str, events: int) -> bool:
+        """Whether a batch of so many events goes to a GPU."""
+        if self._forced is not None:
+            return self._forced is self._gpu
+        return self._prefers_gpu(device, events)
+
+    def _prefers_gpu(self, device: str, events: int) -> bool:
+        """Whether a GPU is wanted, there, and, if that is left open, expected to be faster."""
+        if device == CPU:
+            return False
+        if not self.gpu.is_possible():
+            if device != AUTO:
+                self.gpu.say_why_not()
+            return False
+        if device != AUTO:
+            return True
+        processor = min(kind.expected_seconds(events) for kind in self.strategies.values())
+        return self.gpu.expected_seconds(events) < processor
+
+    def _on_gpu(self, codes: BatchCodes, keep: NDArray[np.uint8]) -> Iterator[Pairs]:
+        """All matches by a GPU; if it fails, the processor gives those that are still missing."""
+        given = 0
+        try:
+            for pairs in self.gpu.pairs(codes, keep, 0, codes.events):
+                given += len(pairs[0])
+                yield pairs
+                del pairs  # or else its memory could not be used again
+        except CardError as error:
+            processor_instead(error)
+            missing = list(self._on_processor(codes, keep))
+            if not given:
+                yield from missing
+            else:
+                yield self.gpu.after(given, missing)
+
+    def _on_processor(self, codes: BatchCodes, keep: NDArray[np.uint8]) -> Iterator[Pairs]:
         possible = [candidate for candidate in self.strategies.values() if candidate.is_possible()]
         strategy = _cheapest(possible, codes.events)
         tried: list[Pairs] = []

@@ -20,7 +20,7 @@ from matchwood.match.event.event_matcher import SegmentMatcher
 Pairs = tuple[Int32Array, Int32Array]
 
 # Pairs that are gathered before they are handed on, and that a buffer has room for.
-BUFFERED_PAIRS = 1 << 19
+BUFFERED_PAIRS = 1 << 20
 
 # Names of costs that this process has measured before, so that their kernels are loaded.
 _measured: set[str] = set()

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.kernels.compiled import codec, compiled, inlined, lean, prefetch, trailing_zeros
+from matchwood.kernels.compiled import codec, compiled, inlined, prefetch, trailing_zeros
 from matchwood.kernels.pushes import list_bounds
 from matchwood.kernels.records import header_inline, header_rest
 from matchwood.match.event.cell_tree_kernels import (
@@ -221,7 +221,7 @@ def _leaves(branches, codes, out):
     return count
 
 
-@lean
+@inlined
 def candidates(cells, slots, event_codes, codes, out):
     """Write the records that an event may satisfy into `out`; returns how many.
 

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Mapping
 from typing import Any
 
-from matchwood.index.build.atoms import Slot, reading
+from matchwood.index.build.slots import Slot, reading
 from matchwood.kernels.records import MISSING, OTHER, code_of_list
 from matchwood.language.events import Event
 from matchwood.language.values import Family, Value, exact, is_text

@@ -27,7 +27,7 @@ from matchwood.match.event.literal_kernels import (
     EventIndex,
     EventScratch,
 )
-from matchwood.match.event.push_kernels import expand, match_one
+from matchwood.match.event.push_kernels import expand_groups, match_one
 
 # Nodes of a segment that is matched without releasing the GIL, at most: an event checks a few
 # hundred of them, which takes about 50 µs.
@@ -38,6 +38,7 @@ class Groups(NamedTuple):
     """The rules of each group."""
 
     group_start: NDArray[np.int32]
+    single: NDArray[np.int32]  # one number: groups below it have one rule, of the same number
     always: NDArray[np.int32]
 
 
@@ -89,25 +90,43 @@ _unpacked = reader(LAYOUTS, 5, writable=True)
 
 
 @inlined
-def match_encoded(places, slots, codes, list_start, list_codes, hits, keep, epoch):
+def _push(places, slots, codes, list_start, list_codes, hits, waiting, keep, epoch):
+    """Push one event, and write the rules that are true."""
     scratch = _scratch(places)
     groups = _groups(places)
-    cells = _cells(places)
-    rules = _rules(places)
-    scratch.counts[CALLS_BEFORE] = 0
-    waiting = rules.candidates[:0]
-    if len(cells.branches) > 0:
-        left = candidates(cells, slots, codes, scratch.codes, rules.candidates)
-        waiting = rules.candidates[:left]
     match_one(_index(places), scratch, slots, codes, list_start, list_codes, hits, waiting, epoch)
     found = scratch.out[: scratch.counts[GROUPS_FOUND]]
-    return expand(found, groups.group_start, groups.always, keep, rules.rules)
+    rules = _rules(places).rules
+    return expand_groups(found, groups.group_start, groups.single[0], groups.always, keep, rules)
+
+
+@inlined
+def match_encoded(places, slots, codes, list_start, list_codes, hits, keep, epoch):
+    scratch = _scratch(places)
+    cells = _cells(places)
+    records = _rules(places).candidates
+    scratch.counts[CALLS_BEFORE] = 0
+    waiting = records[:0]
+    if len(cells.branches) > 0:
+        waiting = records[: candidates(cells, slots, codes, scratch.codes, records)]
+    return _push(places, slots, codes, list_start, list_codes, hits, waiting, keep, epoch)
 
 
 @lean
 def match_codes(places, slots, codes, list_start, list_codes, hits, keep, epoch):
-    """Match one event against a segment without lazy atoms: how many rules are written."""
+    """Match one event against a segment: how many rules are written."""
     return match_encoded(places, slots, codes, list_start, list_codes, hits, keep, epoch)
+
+
+@lean
+def match_again(places, slots, codes, list_start, list_codes, waiting, keep, epoch):
+    """Match the same event once more, after the states of the lazy atoms it asked for were set.
+
+    `waiting` are the records that wait for them.
+    """
+    _scratch(places).counts[CALLS_BEFORE] = 1
+    none = waiting[:0]
+    return _push(places, slots, codes, list_start, list_codes, none, waiting, keep, epoch)
 
 
 @inlined

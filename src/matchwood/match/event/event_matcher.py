@@ -15,6 +15,7 @@ from matchwood.kernels.pushes import HEAD, unpack_counts
 from matchwood.kernels.records import VALUE_TEST
 from matchwood.language.evaluation import Hierarchies, Operator
 from matchwood.language.events import Event
+from matchwood.language.named_lists import NamedLists
 from matchwood.language.tree import Node
 from matchwood.match.event.cell_index import FEWEST
 from matchwood.match.event.encode import coders, encode
@@ -55,6 +56,7 @@ class SegmentMatcher:
         segment: Segment,
         operators: Mapping[str, Operator] | None = None,
         schema: Hierarchies | None = None,
+        lists: NamedLists | None = None,
     ) -> None:
         self.segment = segment
         self.coders = coders(segment.slots)
@@ -64,7 +66,9 @@ class SegmentMatcher:
         self.hits = StringHits(self.patterns).hits
         self._tables = EventTables(self.coders, self.patterned, self.hits)
         self._queue = queue_size(segment)
-        self.lazy = LazyAtoms(segment, operators or {}, schema) if segment.lazy else None
+        self.lazy: LazyAtoms | None = None
+        if segment.lazy:
+            self.lazy = LazyAtoms(segment, operators or {}, schema, lists)
         self._target = IndexedSegment(segment, self.index, self.lazy)
         self.choice = StrategyChoice(self._target, segment.nodes >= FEWEST)
         self._free: list[ThreadScratch] = []  # append and pop are atomic: threads share it
@@ -221,6 +225,6 @@ def pattern_indexes(segment: Segment, schema: Hierarchies | None) -> dict[str, P
     lazy = set(segment.lazy)
     for number, node in enumerate(segment.opaque):
         if number not in lazy:
-            attribute = node.attributes[0]  # type: ignore[attr-defined]
+            attribute = node.attributes[0]
             tests.setdefault(attribute, []).append((number, node))
     return {attribute: PatternIndex(mine, schema) for attribute, mine in tests.items()}

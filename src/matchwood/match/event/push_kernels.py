@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from matchwood.kernels.compiled import inlined, lean, prefetch
+from matchwood.kernels.filling import fill_array
 from matchwood.kernels.programs import atom_of, pack_literal
 from matchwood.kernels.pushes import HEAD, NO_LIST, group_of_list, list_bounds, may_have_ranges
 from matchwood.kernels.records import (
@@ -170,6 +171,19 @@ def _and_holds(at, header, ix, sc, list_start, list_codes, epoch):
 
 
 @inlined
+def _emit(group, seen, out, found, epoch):
+    """Add a group to those found, unless it is among them; how many there are then.
+
+    No branch, because whether a group was found before cannot be foreseen. `out` has room for one
+    more than all groups.
+    """
+    out[found] = group
+    found += seen[group] != epoch
+    seen[group] = epoch
+    return found
+
+
+@inlined
 def _drain(end, ix, sc, list_start, list_codes, waiting, epoch):
     """Find everything that follows from the push lists queue[:end], and from records that waited.
 
@@ -197,18 +211,17 @@ def _drain(end, ix, sc, list_start, list_codes, waiting, epoch):
             begin += 1
             if begin + 2 * _AHEAD < end and queue[begin + 2 * _AHEAD] >= 0:
                 prefetch(pushes, queue[begin + 2 * _AHEAD])
-            if begin + _AHEAD < end and queue[begin + _AHEAD] >= 0:
+            if begin + _AHEAD < end:
                 soon = np.int64(queue[begin + _AHEAD])
-                if may_have_ranges(pushes[soon + 1]):
-                    prefetch(records, pushes[soon + HEAD])
-                if pushes[soon] >= 0:
-                    prefetch(state, pushes[soon])
+                if soon < 0:
+                    prefetch(seen, group_of_list(soon))
+                else:
+                    if may_have_ranges(pushes[soon + 1]):
+                        prefetch(records, pushes[soon + HEAD])
+                    if pushes[soon] >= 0:
+                        prefetch(state, pushes[soon])
             if at < 0:
-                group = group_of_list(at)
-                if seen[group] != epoch:
-                    seen[group] = epoch
-                    out[found] = group
-                    found += 1
+                found = _emit(group_of_list(at), seen, out, found, epoch)
                 continue
             node = pushes[at]
             if node >= 0:
@@ -220,11 +233,7 @@ def _drain(end, ix, sc, list_start, list_codes, waiting, epoch):
                 queue[end] = pushes[i]
                 end += 1
             for i in range(ors_end, emits_end):
-                group = np.int64(pushes[i])
-                if seen[group] != epoch:
-                    seen[group] = epoch
-                    out[found] = group
-                    found += 1
+                found = _emit(np.int64(pushes[i]), seen, out, found, epoch)
         else:
             break
         while left > 0 or r < ranges_end:
@@ -279,7 +288,7 @@ def _stab(slot, code, ix, sc, top):
     return top
 
 
-@lean
+@inlined
 def match_one(ix, sc, slots, codes, list_start, list_codes, hits, waiting, epoch):
     """Match one event: the groups that match are out[:counts[GROUPS_FOUND]].
 
@@ -292,7 +301,7 @@ def match_one(ix, sc, slots, codes, list_start, list_codes, hits, waiting, epoch
     for i in range(len(slots)):
         sc.codes[slots[i]] = codes[i]
     if sc.counts[CALLS_BEFORE] == 0:
-        sc.counts[:] = 0
+        fill_array(sc.counts, 0)
         for hit in hits:
             sc.opaque[hit] = pack_state(epoch, TRUE_SEEN)
             if ix.opaque_push[hit] != NO_LIST:
@@ -395,14 +404,27 @@ def _matters(position, ix, sc, epoch):
     return False
 
 
-@lean
-def expand(groups, group_start, always, keep, out):
-    """Write the rules of the groups found, and of those that are always true; returns how many."""
+@inlined
+def expand_groups(groups, group_start, single, always, keep, out):
+    """Write the rules of the groups found, and of those that are always true; returns how many.
+
+    Groups below `single` have one rule, whose ordinal is the number of the group: for these, which
+    are nearly all, nothing has to be looked up.
+    """
     found = 0
     for i in range(len(groups) + len(always)):
-        group = groups[i] if i < len(groups) else always[i - len(groups)]
-        for ordinal in range(group_start[group], group_start[group + 1]):
+        group = np.int64(groups[i] if i < len(groups) else always[i - len(groups)])
+        first, end = group, group + 1
+        if group >= single:
+            first, end = np.int64(group_start[group]), np.int64(group_start[group + 1])
+        for ordinal in range(first, end):
             if len(keep) == 0 or keep[ordinal]:
                 out[found] = ordinal
                 found += 1
     return found
+
+
+@lean
+def expand(groups, group_start, single, always, keep, out):
+    """`expand_groups`, as a kernel of its own."""
+    return expand_groups(groups, group_start, single, always, keep, out)

@@ -57,7 +57,7 @@ class ThreadScratch:
         self.rules = np.empty(segment.rules, np.int32)
         self._slots, self._opaque = max(1, len(segment.slots)), max(1, len(segment.opaque))
         self._index = index
-        self._groups = Groups(segment.tree.group_start, segment.tree.always)
+        self._groups = Groups(segment.tree.group_start, segment.single, segment.tree.always)
         self.epoch = 0
         self.owner: object | None = None  # the strategy, beside pushing, that `owned` belongs to
         self.owned: Any = None

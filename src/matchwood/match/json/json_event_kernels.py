@@ -15,6 +15,7 @@ import numpy as np
 
 from matchwood.kernels.array_types import Int32Array, Int64Array
 from matchwood.kernels.compiled import inlined, lean
+from matchwood.kernels.filling import fill_array
 from matchwood.kernels.records import code_of_list, list_of_code
 from matchwood.kernels.text_bytes import address_of, from_place
 from matchwood.match.event.event_kernels import match_encoded
@@ -77,9 +78,9 @@ def _next_epoch(places):
     if epoch > EPOCHS:
         epoch = 1
         states = event_scratch_at(places)
-        states.state[:] = 0
-        states.seen[:] = 0
-        states.opaque[:] = 0
+        fill_array(states.state, 0)
+        fill_array(states.seen, 0)
+        fill_array(states.opaque, 0)
     epochs[0] = epoch
     return epoch
 
@@ -226,8 +227,8 @@ def add_strings(places, bounds, hits):
         first, first_hit = cache.used[BYTES_USED], cache.used[HITS_USED]
         full = 2 * entry >= len(cache.table) or first + size > len(cache.bytes)
         if full or first_hit + count > len(cache.hits):
-            cache.used[:] = 0
-            cache.table[:] = -1
+            fill_array(cache.used, 0)
+            fill_array(cache.table, -1)
             entry, first, first_hit = np.int64(0), np.int64(0), np.int64(0)
         for k in range(size):
             cache.bytes[first + k] = sc.missed_bytes[at + k]

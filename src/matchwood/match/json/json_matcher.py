@@ -280,23 +280,24 @@ class JsonMatcher:
         count = int(scan.counts[MISSES])
         bounds = scan.missed_at[: count + 1].tolist()
         data = scan.missed_bytes[: bounds[-1]].tobytes()
-        by_key: dict[int, list[int]] = {}
-        for number, key in enumerate(scan.missed_key[:count].tolist()):
-            by_key.setdefault(key, []).append(number)
-        found: list[Int32Array] = [np.empty(0, np.int32)] * count
-        for key, numbers in by_key.items():
-            texts = [data[bounds[n] : bounds[n + 1]].decode() for n in numbers]
-            distinct = {text: place for place, text in enumerate(dict.fromkeys(texts))}
-            at, hits = self._hits(key, list(distinct))
-            for text, number in zip(texts, numbers, strict=True):
-                place = distinct[text]
-                found[number] = hits[at[place] : at[place + 1]]
-        lengths = np.fromiter(map(len, found), np.int64, count)
-        add_strings(
-            scratch.places,
-            np.r_[0, np.cumsum(lengths)].astype(np.int64),
-            np.concatenate([np.empty(0, np.int32), *found]),
-        )
+        keys = scan.missed_key[:count]
+        lengths, found = np.zeros(count, np.int64), []
+        for key in np.unique(keys).tolist():
+            numbers = np.flatnonzero(keys == key)
+            texts = [data[bounds[n] : bounds[n + 1]] for n in numbers.tolist()]
+            places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+            at, hits = self._hits(key, [text.decode() for text in places])
+            place_of_text = np.fromiter(map(places.__getitem__, texts), np.int64, len(texts))
+            lengths[numbers] = np.diff(at)[place_of_text]
+            found.append((numbers, at[place_of_text], hits))
+        starts = np.r_[0, np.cumsum(lengths)]
+        all_hits = np.empty(starts[-1], np.int32)
+        for numbers, at, hits in found:
+            sizes = lengths[numbers]
+            within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+            into = np.repeat(starts[numbers], sizes) + within
+            all_hits[into] = hits[np.repeat(at, sizes) + within]
+        add_strings(scratch.places, starts, all_hits)
 
     def _hits(self, key: int, texts: list[str]) -> tuple[Int64Array, Int32Array]:
         """The hits of strings of an attribute, or, in lists, of elements."""

@@ -118,7 +118,7 @@ def _find_hits(view, text, i, size, key, event):
     return True
 
 
-@lean
+@inlined
 def _text_value(view, text, i, end, attribute, in_list, event):
     """(the place after a string, its code); the string's first character is at i."""
     ix, sc = index_at(view), scratch_at(view)

@@ -48,8 +48,7 @@ _QUOTES = np.int64(0x2222222222222222)
 _BACKSLASHES = np.int64(0x5C5C5C5C5C5C5C5C)
 _DOTS = np.int64(0x2E2E2E2E2E2E2E2E)
 _NEWLINES = np.int64(0x0A0A0A0A0A0A0A0A)
-_SIXES = np.int64(0x0606060606060606)
-_UPPER_HALVES = np.int64(-0x0F0F0F0F0F0F0F10)
+_BELOW_HIGH = np.int64(0x7676767676767676)  # what takes a digit above 9 to the highest bit
 _ZEROS = np.int64(0x3030303030303030)
 
 # `true`, and so on, as the first four bytes of a word; `alse` is what follows the f of `false`.
@@ -166,12 +165,24 @@ def _after_escape(text, i, end):
     return i + 2 if known else UNUSUAL
 
 
-@lean
+@inlined
 def string_end(text, i, end):
     """The place of the quote that ends the string whose first character is at i.
 
     If the string has escapes, the place is returned as -1 - place.
     """
+    if i + 8 <= end:  # most strings are short
+        marks = stops(word_at(text, i))
+        if marks != 0:
+            close = i + first_mark(marks)
+            if byte_at(text, close) == QUOTE:
+                return close
+    return _any_string_end(text, i, end)
+
+
+@lean
+def _any_string_end(text, i, end):
+    """`string_end`, however long the string is, and whatever is in it."""
     escaped = False
     while True:
         if i + 8 <= end:
@@ -260,10 +271,10 @@ def unescape(text, i, end, into):
 def after_digits(text, i, end):
     """The place after digits; i itself if there is none."""
     while i + 8 <= end:
-        word = word_at(text, i)
-        digits = (word & _UPPER_HALVES) == _ZEROS and ((word + _SIXES) & _UPPER_HALVES) == _ZEROS
-        if not digits:
-            break
+        digits = word_at(text, i) ^ _ZEROS
+        marks = (digits + _BELOW_HIGH | digits) & _HIGHS  # of bytes above 9
+        if marks != 0:
+            return i + first_mark(marks)
         i += 8
     while i < end:
         c = byte_at(text, i)
@@ -273,7 +284,7 @@ def after_digits(text, i, end):
     return i
 
 
-@lean
+@inlined
 def after_number(text, i, end):
     """The place after a number; a very long one is unusual, as Python may refuse it."""
     start = i
@@ -367,7 +378,9 @@ def after_value(text, i, end):
             return UNUSUAL
         c = byte_at(text, i)
         closed = False
-        if c == QUOTE:
+        if MINUS <= c <= NINE:  # first, as lists of numbers are what is long
+            i = after_number(text, i, end)
+        elif c == QUOTE:
             i = string_end(text, i + 1, end)
             i = (i if i >= 0 else -1 - i) + 1 if i != UNUSUAL else i
         elif c == OPEN_OBJECT or c == OPEN_LIST:
@@ -391,7 +404,7 @@ def after_value(text, i, end):
         elif c == 116 or c == 102 or c == 110:
             i = after_word(text, i, end, c)
         else:
-            i = after_number(text, i, end)
+            return UNUSUAL
         if i < 0:
             return UNUSUAL
         while True:  # the place is after a value, or at what closes an empty object or list
@@ -421,6 +434,12 @@ def after_value(text, i, end):
             i &= PLACE
 
 
+@inlined
+def _newlines(text, i):
+    """Marks the bytes of a word that end a line; the lowest mark is exact."""
+    return _zeros(word_at(text, i) ^ _NEWLINES)
+
+
 @lean
 def line_bounds(text, i, end, line, starts, ends, lines):
     """Write where lines that are not blank start and end, and their numbers, from `line` on.
@@ -431,9 +450,14 @@ def line_bounds(text, i, end, line, starts, ends, lines):
     found = 0
     while i < end and found < len(starts):
         start = i
+        while i + 32 <= end:
+            marks = _newlines(text, i) | _newlines(text, i + 8)
+            if marks | _newlines(text, i + 16) | _newlines(text, i + 24) != 0:
+                break
+            i += 32
         while i < end:
             if i + 8 <= end:
-                marks = _zeros(word_at(text, i) ^ _NEWLINES)
+                marks = _newlines(text, i)
                 if marks == 0:
                     i += 8
                     continue

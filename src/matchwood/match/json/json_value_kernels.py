@@ -18,7 +18,7 @@ import numpy as np
 
 from matchwood.kernels.compiled import codec, inlined, lean
 from matchwood.kernels.records import OTHER
-from matchwood.kernels.text_bytes import address_of, byte_at, word_at
+from matchwood.kernels.text_bytes import address_of, byte_at, can_load_word, word_at
 from matchwood.match.json.json_arrays import (
     ENTRY_AT,
     ENTRY_HASH,
@@ -103,24 +103,49 @@ def element_key(attribute: Any, attributes: Any) -> Any:
 
 
 @lean
-def equal_bytes(left, left_at, right, right_at, size):
-    """Whether two runs of bytes are the same."""
+def _byte_by_byte(text, i, size):
+    """`_short_word`, without a load beyond the last of the bytes."""
+    word = np.int64(0)
+    for k in range(size):
+        word |= np.int64(byte_at(text, i + k)) << (8 * k)
+    return word
+
+
+@inlined
+def _short_word(text, i, size):
+    """So many bytes from a place on, fewer than eight, as the lowest of a word."""
+    if can_load_word(text, i):
+        return word_at(text, i) & ((np.int64(1) << (8 * size)) - 1)
+    return _byte_by_byte(text, i, size)
+
+
+@lean
+def _equal_words(left, left_at, right, right_at, size):
+    """`equal_bytes` of at least eight bytes."""
     i = 0
-    while i + 8 <= size:
+    last = size - 8
+    while i < last:
         if word_at(left, left_at + i) != word_at(right, right_at + i):
             return False
         i += 8
-    while i < size:
-        if byte_at(left, left_at + i) != byte_at(right, right_at + i):
-            return False
-        i += 1
-    return True
+    return word_at(left, left_at + last) == word_at(right, right_at + last)
+
+
+@inlined
+def equal_bytes(left, left_at, right, right_at, size):
+    """Whether two runs of bytes are the same."""
+    if size < 8:
+        return _short_word(left, left_at, size) == _short_word(right, right_at, size)
+    return _equal_words(left, left_at, right, right_at, size)
 
 
 @inlined
 def _order(left, left_at, left_size, right, right_at, right_size):
-    """Below, above or equal to 0, as the first run of bytes sorts before or after the second."""
-    for i in range(min(left_size, right_size)):
+    """Below, above or equal to 0, as the first run of bytes sorts before or after the second.
+
+    The first eight bytes of both are the same.
+    """
+    for i in range(8, min(left_size, right_size)):
         difference = byte_at(left, left_at + i) - byte_at(right, right_at + i)
         if difference != 0:
             return difference
@@ -130,7 +155,7 @@ def _order(left, left_at, left_size, right, right_at, right_size):
 # Names
 
 
-@lean
+@inlined
 def _node_of(view, parent, h, text, i, size):
     """The node of a key of this hash and these bytes; NO_NODE if no rule asks for it."""
     ix = index_at(view)
@@ -175,7 +200,7 @@ def _unusual_key(view, text, i, end, parent):
     return (value, node) if value < 0 else (value | notes, node)
 
 
-@lean
+@inlined
 def key_node(view, text, i, end, parent):
     """(the place of the value, with notes; the node) of the key whose first character is at i."""
     start = i
@@ -216,13 +241,14 @@ def key_node(view, text, i, end, parent):
 @inlined
 def _head(text, i, size):
     """The first eight bytes of a string, as a number whose order is that of the bytes."""
+    word = word_at(text, i) if size >= 8 else _short_word(text, i, size)
     head = np.int64(0)
-    for k in range(8):
-        head = head << 8 | (byte_at(text, i + k) if k < size else 0)
+    for k in range(8):  # one instruction, which turns the bytes around
+        head = head << 8 | (word >> (8 * k) & _BYTE)
     return head ^ _SIGN
 
 
-@lean
+@inlined
 def string_code(view, text, i, size, attribute):
     """The code of a string."""
     ix = index_at(view)
@@ -255,16 +281,15 @@ def string_code(view, text, i, size, attribute):
 @lean
 def text_hash(text, i, size, key):
     """The hash of a string of an attribute."""
-    h = seed_of(key)
+    h = mix(seed_of(key), np.int64(size))
+    if size < 8:
+        return mix(h, _short_word(text, i, size))
+    last = size - 8
     k = 0
-    while k + 8 <= size:
+    while k < last:
         h = mix(h, word_at(text, i + k))
         k += 8
-    tail = np.int64(size)
-    while k < size:
-        tail = tail << 8 | byte_at(text, i + k)
-        k += 1
-    return mix(h, tail)
+    return mix(h, word_at(text, i + last))
 
 
 @codec

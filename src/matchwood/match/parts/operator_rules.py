@@ -19,9 +19,11 @@ from matchwood.kernels.array_types import Int32Array
 from matchwood.language import parse
 from matchwood.language.evaluation import Hierarchies, evaluate
 from matchwood.language.events import Event
+from matchwood.language.named_lists import NamedLists
 from matchwood.language.tree import Node
 from matchwood.match.batch.batch_matcher import BatchMatcher
 from matchwood.match.event.event_matcher import ALL, SegmentMatcher
+from matchwood.match.parts.context import Context
 from matchwood.operators.clauses import ClauseTable
 from matchwood.operators.deciding import ClauseSource
 from matchwood.operators.residue import residue
@@ -39,14 +41,14 @@ class OperatorRules:
         segment: Segment,
         rules: list[Any],
         name: Callable[[int], Any],
-        schema: Hierarchies | None,
+        context: Context,
     ) -> None:
         trees = zip(segment.costly.tolist(), rules, strict=True)
         self.table = ClauseTable((ordinal, residue(parse(rule))) for ordinal, rule in trees)
         self.source = ClauseSource(self.table, name)
         built = build(self.table.conditions)
         self._condition = built.order.astype(np.int32)
-        self.matcher = SegmentMatcher(built.segment, {}, schema)
+        self.matcher = SegmentMatcher(built.segment, {}, context.schema, context.lists)
         self.batch = BatchMatcher(self.matcher)
         self.number = next(_numbers)  # columns are encoded once for each number
         self.is_one = np.zeros(segment.rules, np.bool_)  # by ordinal of the segment
@@ -100,14 +102,20 @@ class PendingOperatorRule(NamedTuple):
         rest = residue(tree)
         return cls(ClauseSource(ClauseTable([(0, rest)]), lambda _: rule_id), rest.lower)
 
-    def open_clauses(self, seen: Event, schema: Hierarchies | None) -> Int32Array | None:
+    def open_clauses(
+        self, seen: Event, schema: Hierarchies | None, lists: NamedLists
+    ) -> Int32Array | None:
         """The clauses that an event leaves open; None if the rule is true without a call."""
-        if self.lower is not None and evaluate(self.lower, seen, schema=schema) is True:
+        if self.lower is not None and _is_true(self.lower, seen, schema, lists):
             return None
         table = self.source.table
         true = [
             number
             for number, condition in enumerate(table.conditions)
-            if evaluate(condition, seen, schema=schema) is True
+            if _is_true(condition, seen, schema, lists)
         ]
         return table.clauses_when(np.array(true, np.int32))
+
+
+def _is_true(tree: Node, seen: Event, schema: Hierarchies | None, lists: NamedLists) -> bool:
+    return evaluate(tree, seen, schema=schema, lists=lists) is True

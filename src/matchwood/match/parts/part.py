@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -11,14 +11,12 @@ from numpy.typing import NDArray
 
 from matchwood.forking import is_left_held, renew_in_children
 from matchwood.index.build.segment import Segment
-from matchwood.language.evaluation import Hierarchies, Operator
 from matchwood.match.batch.batch_matcher import BatchMatcher
 from matchwood.match.event.event_matcher import ALL, SegmentMatcher
 from matchwood.match.json.json_matcher import JsonMatcher
+from matchwood.match.parts.context import Context
 from matchwood.match.parts.operator_rules import Keep, OperatorRules
 from matchwood.match.parts.rule_columns import RuleColumns, RuleDetails
-
-Context = tuple[Mapping[str, Operator], Hierarchies | None]  # operators, and the schema
 
 # How many selections by tags a part remembers.
 _SELECTIONS = 64
@@ -85,9 +83,8 @@ class SegmentMatchers:
             with self._lock:
                 if self.known_operator_rules is None:
                     rules = details.rules_at(self._segment.costly)
-                    schema = self._context[1]
                     self.known_operator_rules = OperatorRules(
-                        self._segment, rules, lambda i: details[i].id, schema
+                        self._segment, rules, lambda i: details[i].id, self._context
                     )
         return self.known_operator_rules
 

@@ -15,8 +15,9 @@ from typing import Any, overload
 import numpy as np
 
 from matchwood.index.build.arrange import Arranged
-from matchwood.index.build.atoms import AtomArrays, Slot
+from matchwood.index.build.atom_codes import AtomArrays
 from matchwood.index.build.segment import Segment
+from matchwood.index.build.slots import Slot
 from matchwood.index.file.array_file import (
     FileArrays,
     IndexFileError,
@@ -30,7 +31,8 @@ from matchwood.index.file.array_file import (
 from matchwood.language import parse
 from matchwood.language.errors import RuleError
 from matchwood.language.values import Family, Literal, Time
-from matchwood.match.parts.part import Context, Part
+from matchwood.match.parts.context import Context
+from matchwood.match.parts.part import Part
 from matchwood.match.parts.rule_columns import RuleColumns
 
 # What the header of a file says that it holds.

@@ -10,7 +10,8 @@ from matchwood.language import parse
 from matchwood.language.errors import RuleError
 from matchwood.language.evaluation import Hierarchies, Operator, refuse_orders
 from matchwood.language.joins import joined
-from matchwood.language.tree import Call, Node, walk
+from matchwood.language.named_lists import NamedLists, check_lists
+from matchwood.language.tree import Call, Node, inner_name, walk_inside
 from matchwood.language.tree.calls import BUILT_IN, check_operator
 from matchwood.match.parts.part import Part
 
@@ -44,17 +45,21 @@ def check_calls(
     tree: Node,
     operators: Mapping[str, Operator],
     schema: Hierarchies | None,
+    lists: NamedLists,
     text: str | None = None,
 ) -> None:
-    """Refuse calls that nothing could answer, misplaced variables, and comparisons of attributes
-    whose order the schema defines."""
+    """Refuse what nothing could answer: calls, lists, misplaced variables, and orders.
+
+    The orders are those of attributes whose order the schema defines.
+    """
     joined(tree, text)
     refuse_orders(tree, schema, text)
-    for node in walk(tree):
+    check_lists(tree, lists)
+    for node, path in walk_inside(tree):
         if not isinstance(node, Call):
             continue
         if node.name == "isa":
-            attribute = node.attributes[0]
+            attribute = node.attributes[0] if path is None else inner_name(path, node.subjects[0])
             if schema is None:
                 raise RuleError(f"{node} needs a schema with a hierarchy for {attribute!r}")
             schema.is_a(attribute, str(node.arguments[1]), str(node.arguments[1]))

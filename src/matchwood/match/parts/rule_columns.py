@@ -46,20 +46,6 @@ class RuleColumns:
         self._arrow_ids: Any = None
 
     @classmethod
-    def of(cls, details: Sequence[RuleDetails]) -> RuleColumns:
-        """The columns of rules that are given one by one."""
-        integers = bool(details) and isinstance(details[0].id, int)
-        try:
-            ids = np.array([d.id for d in details], np.int64 if integers else object)
-        except OverflowError:
-            ids = np.array([d.id for d in details], object)
-        tags = {i: d.tags for i, d in enumerate(details) if d.tags}
-        priority = None
-        if any(d.priority for d in details):
-            priority = np.array([d.priority for d in details], np.float64)
-        return cls(ids, object_array([d.rule for d in details]), tags, priority)
-
-    @classmethod
     def joined(
         cls,
         columns: Sequence[RuleColumns],

@@ -24,6 +24,7 @@ from matchwood.language.strings import fold_character
 from matchwood.language.tree import Call, Like, Node
 from matchwood.language.tree.arithmetic import Attribute
 from matchwood.language.values import Family, Literal, Value, family_of, read_time
+from matchwood.language.wildcards import CODE_POINTS
 from matchwood.match.patterns.expressions import ExpressionSet
 from matchwood.match.patterns.gram_kernels import (
     EXACT,
@@ -390,7 +391,7 @@ def code_points(values: Sequence[str]) -> tuple[Numbers, NDArray[np.int64]]:
     """
     bounds = np.zeros(len(values) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, values), np.int64, len(values)), out=bounds[1:])
-    encoded = "".join(values).encode("utf-32-le", "surrogatepass")
+    encoded = "".join(values).encode(CODE_POINTS, "surrogatepass")
     return np.frombuffer(encoded, "<i4"), _frozen(bounds)
 
 

@@ -10,13 +10,15 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from matchwood.index.build.segment import read_only
+from matchwood.index.build.threads import available_cores
 from matchwood.kernels.array_types import Int32Array, Int64Array
 from matchwood.match.batch.batch_strategy import BUFFERED_PAIRS, Pairs
+from matchwood.match.batch.gpu.card import CPU
 from matchwood.match.batch.sweep.pair_buffers import lease
 from matchwood.match.parts.part import Part
 from matchwood.match.parts.pending import PendingRule
 from matchwood.match.search.batch_search import match_slice
-from matchwood.match.search.batch_threads import available_cores, in_threads
+from matchwood.match.search.batch_threads import in_threads
 from matchwood.match.search.event_slices import EventSlice, slices_of
 from matchwood.match.search.key_kernels import gather_keys
 from matchwood.operators.deciding import Decider
@@ -68,6 +70,7 @@ class BatchSearch(NamedTuple):
     decider: Decider
     tags: frozenset[str] | None  # only rules with one of these
     limit: int | None  # of each event only so many matches, of the highest priority
+    device: str = CPU  # "cpu", "gpu", or "auto"
 
     def table(self, events: Any, key: str | None, threads: int | None) -> Any:
         """All matches, as one Arrow table."""
@@ -115,11 +118,12 @@ class BatchSearch(NamedTuple):
         if self.limit is not None:
             priority = priorities_of(self.parts, self.pending)
             pairs = iter([best(list(pairs), priority, self.limit)])
-        schema = _schema(piece.keys.type, ids)
+        batches = MatchBatches(piece.keys, ids)
+        schema = batches.schema
         empty = True
         for numbers, rules in pairs:
             if len(numbers):
-                yield pair_batch(_keys_of(numbers, piece.keys), rules, ids)
+                yield batches.batch(numbers, rules)
                 empty = False
         if empty:  # so that the type of the keys is known even if nothing matches
             yield pa.record_batch([pa.array([], field.type) for field in schema], schema=schema)
@@ -134,14 +138,38 @@ class BatchSearch(NamedTuple):
                 piece,
                 self.tags,
                 self.decider,
+                self.device,
             )
 
 
-def pair_batch(events: Any, rules: NDArray[np.int32], ids: RuleIds) -> Any:
-    """Matches as a record batch, from the events of pairs and the indices of their rules."""
-    # kernels write no other numbers than those of rules, so none is checked
-    rule_id = pa.DictionaryArray.from_arrays(pa.array(rules), ids.values, safe=False)
-    return pa.record_batch([events, rule_id], schema=_schema(events.type, ids))
+class MatchBatches:
+    """What makes record batches out of pairs: the keys of some events, and the ids of all rules."""
+
+    def __init__(self, keys: Any, ids: RuleIds) -> None:
+        self._keys = keys
+        self._ids = ids.values
+        self._numbers: Int64Array | None = None
+        if keys.type == pa.int64() and not keys.null_count:
+            self._numbers = read_only(keys.to_numpy())
+        self.schema = _schema(keys.type, ids)
+
+    def batch(self, numbers: Int32Array, rules: NDArray[np.int32]) -> Any:
+        """Matches as a record batch, from numbers of events and indices of rules.
+
+        Many integer keys go to a buffer that is used again, because fresh memory, which Arrow would
+        take, costs more than writing to it.
+        """
+        if self._numbers is None or not BUFFERED_PAIRS // 8 < len(numbers) <= BUFFERED_PAIRS:
+            return self.with_keys(self._keys.take(pa.array(numbers)), rules)
+        found: Int64Array = lease().reshape(-1).view(np.int64)[: len(numbers)]
+        gather_keys(self._numbers, numbers, found)
+        return self.with_keys(pa.array(found), rules)
+
+    def with_keys(self, events: Any, rules: NDArray[np.int32]) -> Any:
+        """Matches as a record batch, from the keys of events and indices of rules."""
+        # kernels write no other numbers than those of rules, so none is checked
+        rule_id = pa.DictionaryArray.from_arrays(pa.array(rules), self._ids, safe=False)
+        return pa.RecordBatch.from_arrays([events, rule_id], schema=self.schema)
 
 
 def match_table(batches: list[Any], ids: RuleIds, key: str | None = None) -> Any:
@@ -156,20 +184,6 @@ def match_table(batches: list[Any], ids: RuleIds, key: str | None = None) -> Any
         return pa.concat_tables(tables, promote_options="permissive")
     except pa.ArrowException as error:
         raise TypeError(f"the values of {key!r} are of several types: {error}") from error
-
-
-def _keys_of(numbers: Int32Array, keys: Any) -> Any:
-    """The keys of events, given their numbers.
-
-    Many integers go to a buffer that is used again, because fresh memory, which Arrow would take,
-    costs more than writing to it.
-    """
-    are_many = BUFFERED_PAIRS // 8 < len(numbers) <= BUFFERED_PAIRS
-    if keys.type != pa.int64() or keys.null_count or not are_many:
-        return keys.take(pa.array(numbers))
-    found: Int64Array = lease().reshape(-1).view(np.int64)[: len(numbers)]
-    gather_keys(read_only(keys.to_numpy()), numbers, found)
-    return pa.array(found)
 
 
 def _schema(key: Any, ids: RuleIds) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 from matchwood.kernels.array_types import Int32Array
 from matchwood.language.evaluation import evaluate
 from matchwood.match.batch.batch_strategy import Pairs
+from matchwood.match.batch.gpu.card import CPU
 from matchwood.match.parts.part import Part
 from matchwood.match.parts.pending import PendingRule
 from matchwood.match.search.event_slices import EventSlice
@@ -27,6 +28,7 @@ def match_slice(
     events: EventSlice,
     wanted: frozenset[str] | None,
     decider: Decider,
+    device: str = CPU,
 ) -> Iterator[Pairs]:
     """(numbers of events, indices of rules) of all matches of a slice, in pieces.
 
@@ -38,7 +40,7 @@ def match_slice(
         codes = events.part_codes(part)
         keep = part.keep(wanted)
         true: dict[int, list[Int32Array]] = {}
-        for numbers, ordinals in part.batch.pairs(codes, keep):
+        for numbers, ordinals in part.batch.pairs(codes, keep, device):
             if part.calls_operators:
                 _note_operator_rules(numbers, ordinals, part, true)
             yield numbers, ordinals + np.int32(first) if first else ordinals
@@ -81,9 +83,10 @@ def _evaluate_pending(
         seen = events.row(event)
         for number, rule in pending:
             if rule.calls is None:
-                true = evaluate(rule.tree, seen, schema=decider.schema) is True
+                truth = evaluate(rule.tree, seen, schema=decider.schema, lists=decider.lists)
+                true = truth is True
             else:
-                clauses = rule.calls.open_clauses(seen, decider.schema)
+                clauses = rule.calls.open_clauses(seen, decider.schema, decider.lists)
                 true = clauses is None
                 if clauses is not None and len(clauses):
                     open_.setdefault(event, []).append((rule.calls.source, clauses, number))

@@ -7,7 +7,6 @@ cursor, for example, may be used by one thread only.
 
 from __future__ import annotations
 
-import os
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -16,11 +15,9 @@ from typing import Generic, NamedTuple, TypeVar
 _Piece = TypeVar("_Piece")
 _Result = TypeVar("_Result")
 
-# Seconds after which a thread that waits for room looks whether its results are still wanted.
-_PATIENCE = 0.1
-
-# Pieces, and results, that wait for each thread.
-_AHEAD = 2
+# Pieces that wait for each thread, and results of it that wait to be read.
+_PIECES_AHEAD = 2
+_RESULTS_AHEAD = 1
 
 
 class _Message(NamedTuple):
@@ -30,13 +27,6 @@ class _Message(NamedTuple):
     results: tuple[object, ...] = ()
     error: BaseException | None = None
     is_last: bool = False
-
-
-def available_cores() -> int:
-    """The cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def in_threads(
@@ -58,7 +48,12 @@ class _Workers(Generic[_Piece, _Result]):
     def __init__(self, work: Callable[[_Piece], Iterable[_Result]], threads: int) -> None:
         self._work = work
         self._pieces: queue.SimpleQueue[tuple[int, _Piece] | None] = queue.SimpleQueue()
-        self._messages: queue.Queue[_Message] = queue.Queue(_AHEAD * threads)
+        # A message takes the room of one that was read. Both queues are Python's simple ones, which
+        # hold its lock for a moment only; one with a bound would hold it ten times as long.
+        self._messages: queue.SimpleQueue[_Message] = queue.SimpleQueue()
+        self._room: queue.SimpleQueue[None] = queue.SimpleQueue()
+        for _ in range(_RESULTS_AHEAD * threads):
+            self._room.put(None)
         self._is_ended = False
         self._threads = [threading.Thread(target=self._run, daemon=True) for _ in range(threads)]
         for thread in self._threads:
@@ -68,7 +63,7 @@ class _Workers(Generic[_Piece, _Result]):
         given = done = 0
         are_more = True
         while are_more or done < given:
-            while are_more and given - done < _AHEAD * len(self._threads):
+            while are_more and given - done < _PIECES_AHEAD * len(self._threads):
                 try:
                     self._pieces.put((given, next(pieces)))
                     given += 1
@@ -77,6 +72,7 @@ class _Workers(Generic[_Piece, _Result]):
             if done == given:
                 return
             message = self._messages.get()
+            self._room.put(None)
             if message.error is not None:
                 raise message.error
             done += message.is_last
@@ -88,6 +84,7 @@ class _Workers(Generic[_Piece, _Result]):
         self._is_ended = True
         for _ in self._threads:
             self._pieces.put(None)
+            self._room.put(None)
         for thread in self._threads:
             thread.join()
 
@@ -105,10 +102,9 @@ class _Workers(Generic[_Piece, _Result]):
 
     def _say(self, message: _Message) -> bool:
         """Hand a message over; False if nobody wants it any more."""
-        while not self._is_ended:
-            try:
-                self._messages.put(message, timeout=_PATIENCE)
-                return True
-            except queue.Full:
-                continue
-        return False
+        if not self._is_ended:
+            self._room.get()
+        if self._is_ended:
+            return False
+        self._messages.put(message)
+        return True

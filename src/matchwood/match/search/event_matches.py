@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from matchwood.kernels.array_types import Int32Array
 from matchwood.match.parts.part import Part
+from matchwood.match.parts.pending import PendingRule
 from matchwood.match.parts.rule_columns import RuleDetails
 from matchwood.operators.deciding import Undecided
 
@@ -16,7 +18,9 @@ from matchwood.operators.deciding import Undecided
 class EventMatches:
     """The rules that are true of one event, as ordinals of parts; ids are made when asked for."""
 
-    def __init__(self) -> None:
+    def __init__(self, parts: Sequence[Part], pending: Sequence[PendingRule]) -> None:
+        """Nothing is found yet in these parts, and among these pending rules."""
+        self._searched = parts, pending
         self._parts: list[tuple[Part, Int32Array]] = []
         self._pending: list[RuleDetails] = []
         self.event: Undecided | None = None  # what operators answered, if any was asked
@@ -42,6 +46,33 @@ class EventMatches:
         if self._pending:
             found += [details.id for details in self._pending]
         return found
+
+    def id_array(self, limit: int | None = None) -> Any:
+        """`ids`, or with a limit `best`, as one Arrow array, of which Python sees no value."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        kind = self._id_type()
+        if limit is not None:
+            return pa.array(self.best(limit), kind)
+        arrays = [  # kernels write no other numbers than those of rules, so none is checked
+            pc.take(part.details.arrow_ids, pa.array(ordinals), boundscheck=False)
+            for part, ordinals in self._parts
+        ]
+        if self._pending:
+            arrays.append(pa.array([details.id for details in self._pending], kind))
+        if len(arrays) == 1:
+            return arrays[0]
+        return pa.concat_arrays(arrays) if arrays else pa.array([], kind)
+
+    def _id_type(self) -> Any:
+        """The Arrow type of all ids; that of strings if there is no rule."""
+        import pyarrow as pa
+
+        parts, pending = self._searched
+        if parts:
+            return parts[0].details.arrow_ids.type
+        return pa.array([pending[0].details.id]).type if pending else pa.string()
 
     def rules(self) -> dict[Any, Any]:
         """The rules by id, as they were given."""

@@ -27,7 +27,7 @@ def match_event(
     decider: Decider,
 ) -> EventMatches:
     """The rules that are true of an event, of those with one of the wanted tags (None: of all)."""
-    matches = EventMatches()
+    matches = EventMatches(parts, pending)
     seen = event
     open_: OpenClausesOfRules = []
     for part in parts:
@@ -61,7 +61,7 @@ def match_json(
     """`match_event` for JSON text that is scanned as it is; None if it must be read first."""
     if pending or not parts:
         return None
-    matches = EventMatches()
+    matches = EventMatches(parts, pending)
     for part in parts:
         matcher = part.json
         ordinals = None if matcher is None else matcher.match(text, part.keep(wanted))
@@ -79,10 +79,10 @@ def _evaluate_pending(
     decider: Decider,
 ) -> None:
     if rule.calls is None:
-        if evaluate(rule.tree, seen, schema=decider.schema) is True:
+        if evaluate(rule.tree, seen, schema=decider.schema, lists=decider.lists) is True:
             matches.add_pending(rule.details)
         return
-    clauses = rule.calls.open_clauses(seen, decider.schema)
+    clauses = rule.calls.open_clauses(seen, decider.schema, decider.lists)
     if clauses is None:
         matches.add_pending(rule.details)
     elif len(clauses):

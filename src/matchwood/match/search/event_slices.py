@@ -73,7 +73,10 @@ def slices_of(events: Any, key: str | None) -> Iterator[EventSlice]:
 def _bounded(events: Any) -> Iterator[Table]:
     """Tables of at most `_ROWS_AT_ONCE` rows."""
     for table in tables_of(events):
-        for low in range(0, max(1, table.num_rows), _ROWS_AT_ONCE):
+        if table.num_rows <= _ROWS_AT_ONCE:
+            yield table
+            continue
+        for low in range(0, table.num_rows, _ROWS_AT_ONCE):
             yield table.slice(low, _ROWS_AT_ONCE)
 
 
@@ -106,13 +109,15 @@ def _column_slice(
     keys: Any,
     done: int,
 ) -> EventSlice:
+    row = TableRows(table, low, high).event
+
     def part_codes(part: Encodable) -> Any:
         columns = coded.columns(attributes, part, done)
         if columns is None:
             return codes_of_rows(table.slice(low, high - low).rows(), part.matcher)[0]
-        return columns.codes(low, high)
+        return columns.codes(low, high, row)
 
-    return EventSlice(part_codes, TableRows(table, low, high).event, keys, high - low)
+    return EventSlice(part_codes, row, keys, high - low)
 
 
 class _EncodedParts:

@@ -21,11 +21,11 @@ from matchwood.match.json.json_matcher import JsonMatcher
 from matchwood.match.json.json_text import event_of
 from matchwood.match.search.arrow_matches import (
     BatchSearch,
+    MatchBatches,
     RuleIds,
     best,
     ids_of,
     match_table,
-    pair_batch,
     priorities_of,
 )
 from matchwood.match.search.batch_search import match_slice
@@ -89,7 +89,7 @@ class JsonSearch(NamedTuple):
 
     def batches(self, texts: Any, rejects: list[RejectedText] | None) -> Iterator[Any]:
         """All matches, as Arrow record batches that are made as they are asked for."""
-        ids = self.ids()
+        made = MatchBatches(pa.array([], pa.int64()), self.ids())
         for piece in self.slices(blocks_of(texts)):
             for number, error in sorted(piece.bad.items()):
                 line = int(piece.block.lines[number])
@@ -98,7 +98,7 @@ class JsonSearch(NamedTuple):
                 rejects.append(RejectedText(line, str(error), shown(piece.block, number)))
             for numbers, rules in piece.pairs:
                 events = pa.array(numbers.astype(np.int64) + piece.block.first)
-                yield pair_batch(events, rules, ids)
+                yield made.with_keys(events, rules)
 
     def slices(self, blocks: Iterator[TextBlock], threads: int = 1) -> Iterator[JsonSlice]:
         """The matches of all blocks, slice by slice; threads take a block each."""

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from matchwood.language import parse
-from matchwood.language.evaluation import Hierarchies, Operator, evaluate
+from matchwood.language.evaluation import evaluate
 from matchwood.language.events import Event
 from matchwood.language.joins import joined
-from matchwood.language.tree import And, Node, Not, Or, fold
+from matchwood.language.tree import And, AtLeast, Node, Not, Or, TruthTest, fold
+from matchwood.match.parts.context import Context
 from matchwood.match.parts.part import Part
 from matchwood.match.parts.pending import PendingRule
 from matchwood.match.parts.rule_columns import RuleDetails
@@ -39,8 +40,7 @@ def near_misses(
     pending: Sequence[PendingRule],
     event: Mapping[str, object],
     n: int,
-    operators: Mapping[str, Operator],
-    schema: Hierarchies | None,
+    context: Context,
 ) -> list[NearMiss]:
     """The n rules with the fewest predicates that would have to become true.
 
@@ -54,7 +54,7 @@ def near_misses(
     details = [details for part in parts for details in _candidates(part, seen, n)]
     details += [rule.details for rule in pending]
     for order, (rule_id, rule, _, _) in enumerate(details):
-        lacked = lacking(parse(rule), seen, operators, schema)
+        lacked = lacking(parse(rule), seen, context)
         if not lacked:
             continue
         item = (-len(lacked), -order, rule_id, lacked)
@@ -72,9 +72,7 @@ def _candidates(part: Part, seen: Event, n: int) -> Iterator[RuleDetails]:
     return (part.details[ordinal] for ordinal in chosen)
 
 
-def lacking(
-    tree: Node, seen: Event, operators: Mapping[str, Operator], schema: Hierarchies | None
-) -> list[str]:
+def lacking(tree: Node, seen: Event, context: Context) -> list[str]:
     """The fewest predicates that keep a rule from being true; empty if it is true."""
 
     def lacks(node: Node, operands: Sequence[list[str]]) -> list[str]:
@@ -82,17 +80,23 @@ def lacking(
             return [text for operand in operands for text in operand]
         if isinstance(node, Or):
             return min(operands, key=len)
-        truth = evaluate(node, seen, operators=operators, schema=schema)
+        if isinstance(node, AtLeast):
+            nearest = sorted(operands, key=len)[: node.count]
+            return [text for operand in nearest for text in operand]
+        if isinstance(node, TruthTest) and operands:
+            return operands[0]
+        truth = evaluate(node, seen, **context._asdict())
         return [] if truth is True else [str(node)]
 
     return fold_positive(normalise(joined(tree)), lacks)
 
 
 def fold_positive(tree: Node, function: Any) -> list[str]:
-    """`fold` that treats each negation and each parity as one predicate."""
+    """`fold` that treats negations, parities and other tests of truth as one predicate each."""
 
     def step(node: Node, operands: Sequence[list[str]]) -> list[str]:
-        if isinstance(node, And | Or) or not node.operands:
+        is_true = isinstance(node, TruthTest) and node.truth == "true" and not node.negated
+        if is_true or isinstance(node, And | Or | AtLeast) or not node.operands:
             return list(function(node, operands))
         return list(function(node, ()))
 

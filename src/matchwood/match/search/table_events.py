@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from matchwood.language.events import Event, Seen, attributes_of, see
+from matchwood.language.events import Event, attributes_of
 from matchwood.language.values import listed
 from matchwood.match.batch.codes.event_tables import Table
 
@@ -70,6 +70,7 @@ class TableEvent(Event):
         self._all: dict[str, object] | None = None
         self._read = {}
         self.elements = {}
+        self._inside = {}
 
     @property
     def raw(self) -> dict[str, object]:  # type: ignore[override]
@@ -77,12 +78,6 @@ class TableEvent(Event):
         if self._all is None:
             self._all = attributes_of(self._rows.whole(self._row))
         return self._all
-
-    def __getitem__(self, attribute: str) -> Seen:
-        seen = self._read.get(attribute)
-        if seen is None:
-            seen = self._read[attribute] = see(attribute, self.given(attribute))
-        return seen
 
     def given(self, attribute: str) -> object:
         return self._rows.value(self._row, attribute)

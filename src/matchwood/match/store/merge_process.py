@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from matchwood.index.build.arrange import Arranged
-from matchwood.index.build.atoms import AtomArrays
+from matchwood.index.build.atom_codes import AtomArrays
 from matchwood.index.build.segment import Built, Segment, build
 from matchwood.index.build.statistics import Statistics
 from matchwood.index.file.array_file import pack_strings, read, unpack_strings, write
@@ -106,7 +106,7 @@ def _build(folder: Path) -> None:
     rules: list[str] = []
     for number in range(len(packed) // 2):
         rules += unpack_strings(packed[f"{number}.offsets"], packed[f"{number}.data"])
-    segment, order, refused, _ = build(rules, statistics)
+    segment, order, refused, _ = build(rules, statistics, threads=1)
     with open(folder / "slots", "wb") as file:
         for slot in segment.slots:
             pickle.dump(slot, file, pickle.HIGHEST_PROTOCOL)

@@ -23,9 +23,12 @@ from matchwood.index.build.statistics import Statistics
 from matchwood.index.file.array_file import IndexFileError
 from matchwood.kernels.readiness import kernels_ready
 from matchwood.language.evaluation import Hierarchies
-from matchwood.match.parts.part import Context, Part
+from matchwood.language.named_lists import ValueList
+from matchwood.match.parts.context import Context
+from matchwood.match.parts.given_rules import GivenRules
+from matchwood.match.parts.part import Part
 from matchwood.match.parts.pending import PendingRule
-from matchwood.match.parts.rule_columns import RuleColumns, RuleDetails
+from matchwood.match.parts.rule_columns import RuleColumns
 from matchwood.match.store.merge_process import build_elsewhere
 from matchwood.match.store.snapshot import Snapshot
 from matchwood.operators.deciding import Decider
@@ -91,10 +94,12 @@ class PartStore:
         self, statistics: Statistics | None, operators: Any, schema: Hierarchies | None
     ) -> None:
         self.lock = threading.RLock()
+        self.build_threads: int | None = None  # of builds that a caller waits for; None: all cores
         self.statistics = statistics
         self.operators = available(operators)
         self.schema = schema
-        self.decider = Decider(self.operators, schema)
+        self.lists: dict[str, ValueList] = {}  # rules look them up here at every event
+        self.decider = Decider(self.operators, schema, self.lists)
         self.snapshot = Snapshot((), (), self.decider)
         self._known: dict[Id, int] | None = {}
         self._next_number = 1  # of the next part
@@ -113,7 +118,7 @@ class PartStore:
             self.lock = threading.RLock()
             self._known = None  # it may be half changed
             parts = self.snapshot.parts
-            if any(part.context[1] is not self.schema for part in parts):
+            if any(part.context.schema is not self.schema for part in parts):
                 parts = tuple(part.asking(self._context()) for part in parts)
                 self._publish(parts, self.snapshot.pending)
         self._merging = None
@@ -144,15 +149,14 @@ class PartStore:
             self._known = None
 
     def _context(self) -> Context:
-        return self.operators, self.schema
+        return Context(self.operators, self.schema, self.lists)
 
-    def _part(self, built: Built, details: Sequence[RuleDetails]) -> Part:
-        columns = RuleColumns.of([details[i] for i in built.order.tolist()])
-        return Part(built.segment, columns, self._context()).prepare()
+    def _part(self, built: Built, given: GivenRules) -> Part:
+        return Part(built.segment, given.columns(built.order), self._context()).prepare()
 
     def _part_of_pending(self, pending: Sequence[PendingRule]) -> tuple[Part, Built]:
         built = complete(build([rule.tree for rule in pending], self.statistics))
-        return self._part(built, [rule.details for rule in pending]), built
+        return self._part(built, GivenRules.of(rule.details for rule in pending)), built
 
     # The following methods run under the lock
 
@@ -160,7 +164,7 @@ class PartStore:
         self.snapshot = Snapshot(parts, pending, self.decider)
 
     def _numbered(self, part: Part) -> Part:
-        if part.context[1] is not self.schema:  # the schema changed while the part was made
+        if part.context.schema is not self.schema:  # the schema changed while the part was made
             part = part.asking(self._context())
         self._next_number += 1
         return part.numbered(self._next_number - 1)
@@ -335,7 +339,7 @@ class PartStore:
         except Exception as error:
             _log.warning("pending rules cannot be built and are evaluated", exc_info=error)
             return snapshot
-        part = self._part(built, [rule.details for rule in pending])
+        part = self._part(built, GivenRules.of(rule.details for rule in pending))
         self._for_batches = pending, part
         return Snapshot((*snapshot.parts, part), (), self.decider)
 
@@ -361,7 +365,7 @@ class PartStore:
         if len(rules) >= OWN_PROCESS_RULES:
             built = build_elsewhere(rules, self.statistics)
         if built is None:
-            built = build(rules, self.statistics)
+            built = build(rules, self.statistics, threads=1)  # beside whoever matches
         if built.refused:
             index, refusal = built.refused[0]
             ends = np.cumsum([len(ordinals) for ordinals in live])
@@ -390,9 +394,10 @@ class PartStore:
                 or snapshot.pending
                 or any(part.live < len(part.details) for part in snapshot.parts)
             ):
-                details = list(snapshot.details())
-                built = complete(build([rule.rule for rule in details], self.statistics))
-                part = self._part(built, details)
+                given = GivenRules.of(snapshot.details())
+                part = self._part(
+                    complete(build(given.rules, self.statistics, threads=self.build_threads)), given
+                )
                 self.snapshot = self._with(part, Snapshot((), (), self.decider))
                 self._forget_calls()
 

@@ -2,52 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any
 
 from matchwood.language import parse
 from matchwood.language.values import is_text
-from matchwood.match.parts.rule_columns import RuleDetails
+from matchwood.match.parts.given_rules import GivenRules
 
 # Events of an iterator that are read to find out whether they are few.
 _COUNTED = 1_000
 
 
-def details_of(rules: Any) -> Iterator[RuleDetails]:
+def given_rules(rules: Any) -> GivenRules:
     """The rules of a mapping, of pairs, or of a table with columns `id` and `rule`."""
     if isinstance(rules, Mapping):
-        pairs: Iterable[Any] = rules.items()
-    elif hasattr(rules, "__arrow_c_stream__") or hasattr(rules, "to_pylist"):
-        from matchwood.match.batch.codes.event_tables import table_of
+        return GivenRules(list(rules.keys()), list(rules.values()), {}, {})
+    if not (hasattr(rules, "__arrow_c_stream__") or hasattr(rules, "to_pylist")):
+        return GivenRules.of_pairs(rules)
+    from matchwood.match.batch.codes.event_tables import table_of
 
-        table = table_of(rules)
-        names = table.columns
-        for name in ("id", "rule"):
-            if name not in names:
-                raise ValueError(
-                    f"a table of rules needs columns 'id' and 'rule'; {name!r} is missing"
-                )
-        tags = names["tags"].plain() if "tags" in names else None
-        priority = names["priority"].plain() if "priority" in names else None
-        columns = zip(names["id"].plain(), names["rule"].plain(), strict=True)
-        for row, (rule_id, rule) in enumerate(columns):
-            yield RuleDetails(
-                rule_id,
-                rule,
-                tag_set(tags[row] or ()) if tags else frozenset(),
-                priority_of(priority[row] or 0) if priority else 0.0,
-            )
-        return
-    else:
-        pairs = rules
-    nothing: frozenset[str] = frozenset()
-    for pair in pairs:
-        try:
-            rule_id, rule = pair
-        except (TypeError, ValueError):
-            raise TypeError(f"rules are pairs of id and rule, found {pair!r}") from None
-        yield RuleDetails(rule_id, rule, nothing, 0.0)
+    table = table_of(rules)
+    names = table.columns
+    for name in ("id", "rule"):
+        if name not in names:
+            raise ValueError(f"a table of rules needs columns 'id' and 'rule'; {name!r} is missing")
+    ids, texts = list(names["id"].plain()), list(names["rule"].plain())
+    tags = names["tags"].plain() if "tags" in names else ()
+    priorities = names["priority"].plain() if "priority" in names else ()
+    return GivenRules(
+        ids,
+        texts,
+        {row: tag_set(mine) for row, mine in enumerate(tags) if mine},
+        {row: priority_of(mine) for row, mine in enumerate(priorities) if mine},
+    )
 
 
 def count_of(events: Any) -> int | None:
@@ -81,6 +69,9 @@ def check_ids(ids: Sequence[Any], strings: bool | None) -> None:
 
     `strings` says whether the ids that are there already are strings; None if there are none.
     """
+    integers = strings is not True and set(map(type, ids)) == {int}
+    if integers and min(ids) >= -(2**63) and max(ids) < 2**63:
+        return  # the usual case, without a look at each of a million ids
     for rule_id in ids:
         is_string = isinstance(rule_id, str)
         if not is_string and (isinstance(rule_id, bool) or not isinstance(rule_id, int)):

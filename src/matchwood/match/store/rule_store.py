@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from matchwood.index.build.rule_programs import Progress
 from matchwood.index.build.segment import Built, build
 from matchwood.index.build.statistics import Statistics
@@ -16,10 +18,11 @@ from matchwood.language import parse
 from matchwood.language.errors import RuleError
 from matchwood.language.evaluation import Hierarchies
 from matchwood.language.tree import Node
+from matchwood.match.parts.given_rules import GivenRules
 from matchwood.match.parts.part import Part
 from matchwood.match.parts.pending import PendingRule
 from matchwood.match.parts.rule_checks import check_calls, may_compare_otherwise
-from matchwood.match.parts.rule_columns import RuleColumns, RuleDetails
+from matchwood.match.parts.rule_columns import RuleDetails
 from matchwood.match.store.part_store import PENDING_RULE, Id, PartStore, unpack_location
 from matchwood.match.store.rule_input import check_ids, text_of
 from matchwood.schema import Schema
@@ -109,7 +112,7 @@ class RuleStore(PartStore):
             self._unreadable = set()
 
     def update(
-        self, rules: Iterable[RuleDetails], errors: str, progress: Progress | None = None
+        self, rules: GivenRules, errors: str, progress: Progress | None = None
     ) -> RefusedRules:
         """Set many rules, each a text or a tree; of rules with the same id the last one counts.
 
@@ -118,65 +121,61 @@ class RuleStore(PartStore):
         """
         if errors not in ("raise", "collect"):
             raise ValueError(f"errors must be 'raise' or 'collect', found {errors!r}")
-        details = list(rules)
-        check_ids([rule_details.id for rule_details in details], self._ids_are_strings())
+        check_ids(rules.ids, self._ids_are_strings())
+        rules = rules.distinct()
         refused: RefusedRules = []
-        texts = []
-        for rule_details in {rule_details.id: rule_details for rule_details in details}.values():
-            if isinstance(rule_details.rule, str):
-                texts.append(rule_details)
-                continue
-            try:
-                texts.append(rule_details._replace(rule=text_of(rule_details.rule)))
-            except RuleError as error:
-                if errors == "raise":
-                    raise
-                refused.append((rule_details.id, error))
-        return refused + self.update_texts(texts, errors, progress)
+        if not set(map(type, rules.rules)) <= {str}:
+            rules, refused = _as_texts(rules, errors)
+        return refused + self._update_given(rules, errors, progress)
 
     def update_texts(
-        self, details: list[RuleDetails], errors: str, progress: Progress | None = None
+        self, details: Iterable[RuleDetails], errors: str, progress: Progress | None = None
     ) -> RefusedRules:
         """`update` for rules that are texts and have distinct ids of the right type."""
-        if details and self.holds_back(len(details)):
-            return self._update_pending(details, errors)
-        built = build([rule_details.rule for rule_details in details], self.statistics, progress)
-        refused = [(details[index].id, error) for index, error in built.refused]
+        return self._update_given(GivenRules.of(details), errors, progress)
+
+    def _update_given(
+        self, given: GivenRules, errors: str, progress: Progress | None = None
+    ) -> RefusedRules:
+        if given.ids and self.holds_back(len(given.ids)):
+            return self._update_pending(given, errors)
+        built = build(given.rules, self.statistics, progress, self.build_threads)
+        refused = [(given.ids[index], error) for index, error in built.refused]
         if refused and errors == "raise":
             raise refused[0][1]
-        bad = self._unanswerable(built, details)
+        bad = self._unanswerable(built, given.rules)
         if bad and errors == "raise":
-            raise bad[0][1]
+            raise next(iter(bad.values()))
         if bad:
-            ids = {rule_id for rule_id, _ in bad}
-            rest = [rule_details for rule_details in details if rule_details.id not in ids]
-            return [*bad, *self.update_texts(rest, errors, progress)]
-        part = self._part(built, details)
+            rest = given.chosen([i for i in range(len(given.ids)) if i not in bad])
+            found = [(given.ids[index], error) for index, error in bad.items()]
+            return [*found, *self._update_given(rest, errors, progress)]
+        part = self._part(built, given)
         with self.lock:
-            check_ids([rule_details.id for rule_details in details[:1]], self._ids_are_strings())
+            check_ids(given.ids[:1], self._ids_are_strings())
             replaced = [i for i in part.details.ids.tolist() if i in self.where]
             snapshot = self._without(replaced, self.snapshot) if replaced else self.snapshot
             self.snapshot = self._with(part, snapshot)
             self._tidy()
         return refused
 
-    def _update_pending(self, details: Sequence[RuleDetails], errors: str) -> RefusedRules:
-        """`update_texts` without building anything: all rules are pending afterwards."""
+    def _update_pending(self, given: GivenRules, errors: str) -> RefusedRules:
+        """`_update_given` without building anything: all rules are pending afterwards."""
         refused: RefusedRules = []
         bad: RefusedRules = []
         pending: list[PendingRule] = []
-        for rule_details in details:
+        for position, (rule_id, rule) in enumerate(zip(given.ids, given.rules, strict=True)):
             try:
-                tree = parse(rule_details.rule)
+                tree = parse(rule)
             except RuleError as error:
-                refused.append((rule_details.id, error))
+                refused.append((rule_id, error))
                 continue
             try:
-                self._check_rule(tree, rule_details.rule)
+                self._check_rule(tree, rule)
             except RuleError as error:
-                bad.append((rule_details.id, error))
+                bad.append((rule_id, error))
             else:
-                pending.append(PendingRule.of(tree, rule_details))
+                pending.append(PendingRule.of(tree, given.details(position)))
         if errors == "raise" and (refused or bad):
             raise (refused or bad)[0][1]
         with self.lock:
@@ -190,18 +189,18 @@ class RuleStore(PartStore):
         return [*bad, *refused]
 
     def _check_rule(self, tree: Node, text: str | None = None) -> None:
-        check_calls(tree, self.operators, self.schema, text)
+        check_calls(tree, self.operators, self.schema, self.lists, text)
         if self.enforced is not None:
             self.enforced.admit(tree)
 
-    def _unanswerable(self, built: Built, details: Sequence[RuleDetails]) -> RefusedRules:
-        """The rules that nothing could answer.
+    def _unanswerable(self, built: Built, rules: Sequence[Any]) -> dict[int, RuleError]:
+        """The positions of the rules that nothing could answer, and why.
 
         An enforced schema checks every rule as it was written. Otherwise, if all calls that the
         index decides can be answered, only those rules are checked that call operators or may
         name an attribute whose order the schema defines.
         """
-        numbers: Iterable[int] = range(len(details))
+        numbers: Iterable[int] = range(len(rules))
         if self.enforced is None:
             try:
                 for node in built.segment.opaque:
@@ -209,18 +208,15 @@ class RuleStore(PartStore):
             except RuleError:
                 pass
             else:
-                odd = may_compare_otherwise(
-                    [rule_details.rule for rule_details in details], self.schema
-                )
-                numbers = sorted({*built.costly, *odd})
-        bad: RefusedRules = []
+                numbers = sorted({*built.costly, *may_compare_otherwise(rules, self.schema)})
+        bad: dict[int, RuleError] = {}
         for number in numbers:
-            rule = details[number].rule
+            rule = rules[number]
             try:
                 tree = built.costly[number] if number in built.costly else parse(rule)
                 self._check_rule(tree, rule if isinstance(rule, str) else None)
             except RuleError as error:
-                bad.append((details[number].id, error))
+                bad[number] = error
         return bad
 
     # The schema
@@ -252,14 +248,17 @@ class RuleStore(PartStore):
             "operators": self.operators,
             "schema": self.schema,
             "enforce": self.enforced is not None,
+            "lists": dict(self.lists),
         }
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> RuleStore:
         """A store like the one whose `state` this is."""
         store = cls(state["statistics"], state["operators"], state["schema"], state["enforce"])
+        store.lists.update(state["lists"])
         for segment, details, dead in state["parts"]:
-            part = Part(segment, RuleColumns.of(details), store._context())
+            columns = GivenRules.of(details).columns(np.arange(len(details)))
+            part = Part(segment, columns, store._context())
             store._restore(part.without(dead.tolist()) if len(dead) else part)
         for details in state["pending"]:
             store.add(details)
@@ -277,3 +276,20 @@ class RuleStore(PartStore):
             self.flush()
             snapshot = self.snapshot
         snapshot.save(path)
+
+
+def _as_texts(rules: GivenRules, errors: str) -> tuple[GivenRules, RefusedRules]:
+    """The rules that can be written as texts, and the others; with errors="raise", these raise."""
+    refused: RefusedRules = []
+    kept = []
+    texts: list[Any] = list(rules.rules)
+    for position, rule in enumerate(texts):
+        try:
+            texts[position] = text_of(rule)
+        except RuleError as error:
+            if errors == "raise":
+                raise
+            refused.append((rules.ids[position], error))
+        else:
+            kept.append(position)
+    return rules._replace(rules=texts).chosen(kept), refused

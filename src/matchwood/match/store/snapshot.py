@@ -16,6 +16,7 @@ from matchwood.language.tree.calls import check_operator
 from matchwood.match.json.json_matcher import JsonMatcher
 from matchwood.match.json.json_text import JsonText, encoded, event_of
 from matchwood.match.parts import part_file
+from matchwood.match.parts.context import Context
 from matchwood.match.parts.part import Part
 from matchwood.match.parts.pending import PendingRule
 from matchwood.match.parts.rule_checks import check_calls, check_orders
@@ -115,12 +116,19 @@ class Snapshot:
 
         return JsonSearch(self.search(tags, limit), admit, inspect)
 
-    def search(self, tags: Iterable[str] | None = None, limit: int | None = None) -> BatchSearch:
+    def search(
+        self,
+        tags: Iterable[str] | None = None,
+        limit: int | None = None,
+        device: str | None = None,
+    ) -> BatchSearch:
         """What matches many events and gives Arrow data; see `BatchSearch`."""
+        from matchwood.match.batch.gpu.card import chosen_device
         from matchwood.match.search.arrow_matches import BatchSearch
 
         wanted = None if tags is None else tag_set(tags)
-        return BatchSearch(self.parts, self.pending, self.decider, wanted, limit)
+        chosen = chosen_device(device)
+        return BatchSearch(self.parts, self.pending, self.decider, wanted, limit, chosen)
 
     def pairs(
         self, events: Any, tags: Iterable[str] | None = None, limit: int | None = None
@@ -136,7 +144,8 @@ class Snapshot:
     def near_misses(self, event: Mapping[str, object], n: int) -> list[NearMiss]:
         """The n rules that came nearest to matching an event, with what each lacked."""
         decider = self.decider
-        return near_misses(self.parts, self.pending, event, n, decider.operators, decider.schema)
+        context = Context(decider.operators, decider.schema, decider.lists)
+        return near_misses(self.parts, self.pending, event, n, context)
 
     # Rules
 
@@ -180,11 +189,11 @@ class Snapshot:
         """Raise a RuleError if a rule could not be answered with this schema."""
         for part in self.parts:
             for node in part.segment.opaque:
-                check_calls(node, self.decider.operators, schema)
+                check_calls(node, self.decider.operators, schema, self.decider.lists)
             for name in part.segment.operators:
                 check_operator(name, self.decider.operators)
         for rule in self.pending:
-            check_calls(rule.tree, self.decider.operators, schema)
+            check_calls(rule.tree, self.decider.operators, schema, self.decider.lists)
         for part in self.parts:
             check_orders(part, schema)
 
@@ -210,7 +219,7 @@ class Snapshot:
 
         Without `verify` the files are trusted.
         """
-        context = decider.operators, decider.schema
+        context = Context(decider.operators, decider.schema, decider.lists)
         parts = [part for path in paths for part in part_file.load(path, context, verify)]
         numbered = (part.numbered(number) for number, part in enumerate(parts, 1))
         return cls(tuple(numbered), (), decider)

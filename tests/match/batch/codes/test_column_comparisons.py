@@ -14,8 +14,8 @@ from match.batch.hostile_tables import _cut_out
 from matcher.expected import STRATEGIES, batches, expected, force, singles
 from matchwood import Matcher
 from matchwood.kernels.masks import EVENTS
-from matchwood.language.evaluation import compare_attributes
-from matchwood.language.events import see
+from matchwood.language.predicate_truth import compare_attributes
+from matchwood.language.seen import see
 from matchwood.match.batch.codes.column_comparisons import compare_columns, typed_column
 from matchwood.match.batch.codes.lazy_columns import LazyColumns
 from matchwood.match.event.lazy_atoms import STATE

@@ -151,7 +151,7 @@ def test_the_program_counts_as_bytes_of_the_index():
 def test_matches_that_somebody_holds_are_not_overwritten(monkeypatch):
     """All rules match all events, so that buffers are handed out and not copied."""
     monkeypatch.setattr(pair_buffers, "_kept", pair_buffers.deque())
-    rules = {number: f"a >= 0 or b = {number}" for number in range(1500)}
+    rules = {number: f"a >= 0 or b = {number}" for number in range(3000)}
     matcher = Matcher(rules)
     force(matcher, SWEEP)
     events = [{"a": 1}] * EVENTS

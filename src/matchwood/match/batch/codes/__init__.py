@@ -8,8 +8,8 @@ Modules:
 - `batch_codes`: events as codes of a segment, and those of rows;
 - `event_tables`: tables of Arrow, pandas and polars as columns;
 - `table_codes`: the columns of a table as codes of a segment;
-- `column_codes`: a column of Arrow data to codes, with `number_kernels` for numbers and
-  `address_codes` for network addresses;
+- `column_codes`: a column of Arrow data to codes, with `address_codes` for network addresses;
+- `number_columns`, `number_kernels`: columns of numbers to codes, all of them together;
 - `mixed_columns`: columns of several types, or of objects, value by value;
 - `lazy_columns`, `column_comparisons`: atoms that codes do not decide, on their own columns;
 - `hit_kernels`: the patterns that are true of the strings of a batch.

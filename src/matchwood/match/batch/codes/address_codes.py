@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from matchwood.index.build.atoms import Slot
+from matchwood.index.build.slots import Slot
 from matchwood.kernels.array_types import Int64Array
 from matchwood.language.values import Family
 

@@ -98,7 +98,15 @@ def _lazy_rows(
     def asked(name: str) -> AskedColumn:
         return AskedColumn(name, None, lambda: [event.get(name) for event in given])
 
-    return LazyColumns(atoms, len(given), asked)
+    known: list[Event | None] = list(read)
+
+    def row(number: int) -> Event:
+        seen = known[number]
+        if seen is None:
+            seen = known[number] = Event(events[number])
+        return seen
+
+    return LazyColumns(atoms, len(given), asked, row)
 
 
 def hits_of_rows(

@@ -26,8 +26,7 @@ from matchwood.language.errors import EventError
 from matchwood.language.values import Family, Time, Value, in_range, read
 from matchwood.language.values import is_text as sound
 from matchwood.match.batch.codes.address_codes import NOT_READ, address_codes
-from matchwood.match.batch.codes.number_kernels import code_numbers
-from matchwood.match.event.double_codes import double_table
+from matchwood.match.batch.codes.number_columns import NumberColumns, is_number
 from matchwood.match.event.encode import Coder
 
 # Nanoseconds per unit of an Arrow timestamp.
@@ -35,12 +34,6 @@ _UNITS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 
 # Nanoseconds per day.
 _DAY = 86_400 * 1_000_000_000
-
-# Integers below this, and above its negative, are exact as doubles.
-_EXACT_FLOAT = 2**53
-
-# The table of an attribute whose rules compare no numbers: see `double_table`.
-_NO_NUMBERS = np.empty(0, np.float64), np.empty(0, np.int64), np.array([OTHER], np.int64)
 
 
 class EncodedColumn(NamedTuple):
@@ -142,7 +135,7 @@ def _code_values(column: Any, coder: Coder, strings: bool) -> EncodedColumn:
     types = pa.types
     if types.is_null(kind):
         return _constant(column, coder, MISSING)
-    if types.is_floating(kind) or types.is_integer(kind):
+    if is_number(kind):
         return _code_numbers(column, coder)
     if types.is_dictionary(kind) or is_text(kind):
         return _code_dictionary(column, coder, strings)
@@ -160,30 +153,11 @@ def _constant(column: Any, coder: Coder, code: int) -> EncodedColumn:
 
 
 def _code_numbers(column: Any, coder: Coder) -> EncodedColumn:
-    """The codes of numbers: those that doubles hold exactly together, the others one by one."""
-    validity, raw = _number_buffers(column)
-    codes = np.empty(len(column), np.int32)
-    table = double_table(coder) if Family.NUMBER in coder.exact else _NO_NUMBERS
-    number = raw.astype(np.float64)
-    large = code_numbers(number, validity, column.offset, *table, _EXACT_FLOAT, codes)
-    if large and pa.types.is_integer(column.type) and table is not _NO_NUMBERS:
-        for row in np.flatnonzero(np.abs(number) >= _EXACT_FLOAT).tolist():
-            if codes[row] != MISSING:
-                codes[row] = coder.code(Family.NUMBER, int(raw[row]))
-    return EncodedColumn(codes, np.zeros(len(column), np.int32) if coder.time_slot >= 0 else None)
-
-
-def _number_buffers(column: Any) -> tuple[NDArray[np.uint8], NDArray[Any]]:
-    """The bits that say which numbers of a column are valid, and the numbers, valid or not."""
-    validity, values = column.buffers()
-    bits = np.empty(0, np.uint8)
-    if validity is not None and column.null_count:
-        bits = np.frombuffer(validity, np.uint8)
-    bits.flags.writeable = False  # as not all of Arrow's buffers are, and kernels are compiled once
-    kind = column.type.to_pandas_dtype()
-    if values is None or not len(column):
-        return bits, np.empty(0, kind)
-    return bits, np.frombuffer(values, kind, len(column), column.offset * np.dtype(kind).itemsize)
+    codes = np.empty((1, len(column)), np.int32)
+    NumberColumns([(column, coder)]).write(0, len(column), codes)
+    return EncodedColumn(
+        codes[0], np.zeros(len(column), np.int32) if coder.time_slot >= 0 else None
+    )
 
 
 def _code_dictionary(column: Any, coder: Coder, strings: bool) -> EncodedColumn:

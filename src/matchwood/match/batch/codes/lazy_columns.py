@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from matchwood.index.build.index_form import evaluated_whole
 from matchwood.kernels.array_types import UInt8Array
 from matchwood.language.bindings import Truth
-from matchwood.language.evaluation import compare_attributes
-from matchwood.language.events import Event, Seen, see
+from matchwood.language.events import Event
+from matchwood.language.predicate_truth import compare_attributes
+from matchwood.language.seen import Seen, see
 from matchwood.language.tree import AttributeComparison, Call, Node
 from matchwood.language.values import NULL, Family, Value
 from matchwood.match.event.lazy_atoms import STATE, LazyAtoms
@@ -71,12 +73,17 @@ class LazyColumns:
     """The lazy atoms of a segment for the events of one batch; one thread uses it."""
 
     def __init__(
-        self, atoms: LazyAtoms, events: int, column: Callable[[str], AskedColumn | None]
+        self,
+        atoms: LazyAtoms,
+        events: int,
+        column: Callable[[str], AskedColumn | None],
+        row: Callable[[int], Event],
     ) -> None:
-        """`column` gives the values of an attribute; None if no event has it."""
+        """`column` gives the values of an attribute (None if no event has it), `row` an event."""
         self._atoms = atoms
         self._events = events
         self._column = column
+        self._row = row
         self._columns: dict[str, AskedColumn | None] = {}
         self._states: dict[int, UInt8Array] = {}
 
@@ -91,7 +98,7 @@ class LazyColumns:
         """Whether an atom is true of one event; others are looked at only if that costs little."""
         states = self._states.get(number)
         node = self._atoms.node(number)
-        if states is None and isinstance(node, AttributeComparison):
+        if states is None and isinstance(node, AttributeComparison) and not evaluated_whole(node):
             columns = [self._of(name) for name in (node.left, node.right)]
             if all(column is None or column.typed() is not None for column in columns):
                 states = self.states(number)
@@ -108,7 +115,10 @@ class LazyColumns:
 
     def _evaluate(self, node: Node) -> UInt8Array:
         undefined = np.full(self._events, UNDEFINED_SEEN, np.uint8)
-        columns = [self._of(name) for name in node.attributes]  # type: ignore[attr-defined]
+        if evaluated_whole(node):
+            states = [STATE[self._at(node, event)] for event in range(self._events)]
+            return np.array(states, np.uint8)
+        columns = [self._of(name) for name in node.attributes]
         if isinstance(node, AttributeComparison):
             left, right = self._of(node.left), self._of(node.right)
             if left is None or right is None:
@@ -129,10 +139,12 @@ class LazyColumns:
 
     def _at(self, node: Node, event: int) -> Truth:
         """Whether an atom is true of one event, from the values of its attributes."""
+        if evaluated_whole(node):
+            return self._atoms.evaluate(node, self._row(event))
         if isinstance(node, AttributeComparison):
             left, right = self._seen(node.left, event), self._seen(node.right, event)
             return compare_attributes(left, node.op, right)
-        names: Sequence[str] = node.attributes  # type: ignore[attr-defined]
+        names = node.attributes
         seen = [self._seen(name, event) for name in names]
         if NULL in seen:
             return None

@@ -15,7 +15,8 @@ import numpy as np
 from matchwood.arrow.reading import only_rows_tell
 from matchwood.kernels.array_types import Int32Array, Int64Array
 from matchwood.kernels.records import MISSING, code_of_list
-from matchwood.language.events import LISTS, Event, see
+from matchwood.language.events import Event
+from matchwood.language.seen import LISTS, see
 from matchwood.language.values import Family, Value, is_text
 from matchwood.match.batch.codes.column_codes import attributes_of
 from matchwood.match.batch.codes.event_tables import Table

@@ -1,4 +1,4 @@
-"""A column of numbers to codes, in one pass over its values and the bits of which are valid."""
+"""The numbers of all columns of a table to codes, in one pass over some rows of each."""
 
 # mypy: allow-untyped-defs, no-check-untyped-defs
 
@@ -6,34 +6,59 @@ from __future__ import annotations
 
 import numpy as np
 
-from matchwood.kernels.compiled import lean
+from matchwood.kernels.bits import read
+from matchwood.kernels.compiled import inlined, lean
 from matchwood.kernels.records import MISSING
+from matchwood.kernels.text_bytes import byte_at, word_at
+
+# Of each column two addresses: that of its first number, eight bytes each, and that of the bits
+# that say which numbers are valid.
+VALUES, VALIDITY = range(2)
+
+# Of each column: whether its numbers are given as doubles; whether they are integers, so that large
+# ones are counted; whether it has bits of validity; the bit of its first number; where its doubles
+# begin and end (see `double_table`); and where the codes between these begin.
+FACTS = 7
+IS_DOUBLE, IS_INTEGER, HAS_NULLS, FIRST_BIT, BEGIN, END, FIRST_GAP = range(FACTS)
+
+# Numbers below this, and above its negative, are exact as doubles if they are integers.
+EXACT_DOUBLE = 2**53
+
+
+@inlined
+def _code(number, begin, end, first_gap, doubles, equal, gap):
+    """The code of a number by the doubles begin..end."""
+    low, high = begin, end
+    while low < high:
+        middle = (low + high) >> 1
+        if read(doubles, middle) < number:
+            low = middle + 1
+        else:
+            high = middle
+    if low < end and read(doubles, low) == number:
+        return read(equal, low)
+    return read(gap, first_gap + low - begin)
 
 
 @lean
-def code_numbers(numbers, validity, first, doubles, equal, gap, bound, codes):
-    """Write the code of each number; how many are not below `bound`, in either direction.
+def code_numbers(addresses, facts, doubles, equal, gap, low, high, codes):
+    """Write the codes of the rows low..high of each column to a row of `codes`.
 
-    `doubles` are in order; `equal` has the code of each, and `gap` those between two of them. Bit
-    `first` of `validity` says whether the first number is valid; without bytes, all are.
+    Returns how many integers are not exact as doubles: their codes are those of other numbers.
     """
     large = 0
-    every = len(validity) == 0
-    for row in range(len(numbers)):
-        bit = first + row
-        number = numbers[row]
-        valid = every or (validity[bit >> 3] >> np.uint8(bit & 7)) & np.uint8(1) != 0
-        if not valid or number != number:
-            codes[row] = MISSING
-            continue
-        low, high = 0, len(doubles)
-        while low < high:
-            middle = (low + high) >> 1
-            if doubles[middle] < number:
-                low = middle + 1
-            else:
-                high = middle
-        is_equal = low < len(doubles) and doubles[low] == number
-        codes[row] = equal[low] if is_equal else gap[low]
-        large += not -bound < number < bound
+    for i in range(len(facts)):
+        values, validity = addresses[i, VALUES], addresses[i, VALIDITY]
+        begin, end, first_gap = facts[i, BEGIN], facts[i, END], facts[i, FIRST_GAP]
+        for row in range(low, high):
+            bit = facts[i, FIRST_BIT] + row
+            code = np.int64(MISSING)
+            if facts[i, HAS_NULLS] == 0 or (byte_at(validity, bit >> 3) >> (bit & 7)) & 1:
+                word = np.int64(word_at(values, 8 * row))
+                number = word.view(np.float64) if facts[i, IS_DOUBLE] else np.float64(word)
+                if number == number:
+                    code = _code(number, begin, end, first_gap, doubles, equal, gap)
+                    if not -EXACT_DOUBLE < number < EXACT_DOUBLE:
+                        large += facts[i, IS_INTEGER]
+            codes[i, row - low] = code
     return large

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ from matchwood.match.batch.codes.column_codes import EncodedColumn, code_column,
 from matchwood.match.batch.codes.hit_kernels import join_hits
 from matchwood.match.batch.codes.lazy_columns import AskedColumn, LazyColumns
 from matchwood.match.batch.codes.mixed_columns import MixedColumn, code_mixed_column
+from matchwood.match.batch.codes.number_columns import NumberColumns, is_number
 from matchwood.match.event.encode import Coder, Strings
 from matchwood.match.event.event_matcher import SegmentMatcher
 
@@ -45,21 +46,31 @@ class SlotCodes(NamedTuple):
 
 
 class ColumnCodes:
-    """The columns of a table, encoded once for one segment, then cut into batches."""
+    """The columns of a table as codes of one segment, in batches.
+
+    Columns of numbers are encoded batch by batch, all others once, when this is made.
+    """
 
     def __init__(self, attributes: Mapping[str, Any], matcher: SegmentMatcher) -> None:
         self._attributes = attributes
         self._lazy = matcher.lazy
         self._slots: list[SlotCodes] = []
         self._hits: dict[str, Hits] = {}
+        numbers: list[tuple[Any, Coder]] = []
         for name, column in attributes.items():
             coder = matcher.coders.get(name)
             if coder is None:
                 continue
             if isinstance(column, MixedColumn):
                 self._add_mixed(name, column, coder, matcher)
+            elif is_number(column.type):
+                if coder.slot >= 0:
+                    numbers.append((column, coder))
             else:
                 self._add(name, column, coder, matcher)
+        self._numbers = NumberColumns(numbers)
+        slots = [coder.slot for _, coder in numbers] + [coded.slot for coded in self._slots]
+        self._numbered = np.array(slots, np.int32)
 
     def _add(self, name: str, column: Any, coder: Coder, matcher: SegmentMatcher) -> None:
         patterned = name in matcher.patterned
@@ -84,32 +95,31 @@ class ColumnCodes:
         if name in matcher.patterned:
             self._hits[name] = hits_of_rows(name, strings, len(column), matcher)
 
-    def codes(self, low: int, high: int) -> BatchCodes:
-        """The codes of the rows low..high."""
-        rows: list[Int32Array] = []
+    def codes(self, low: int, high: int, row: Callable[[int], Event]) -> BatchCodes:
+        """The codes of the rows low..high; `row` gives one of them, counted from `low`."""
+        matrix = np.empty((len(self._numbered), high - low), np.int32)
+        self._numbers.write(low, high, matrix)
         list_start: list[Int64Array] = [_NO_BOUNDS]
         list_codes: list[Int32Array] = [_NO_CODES]
         lists = size = 0
-        for coded in self._slots:
-            codes, bounds, values = coded.cut(low, high, lists)
-            rows.append(codes)
+        for place, coded in enumerate(self._slots, len(self._numbers)):
+            matrix[place], bounds, values = coded.cut(low, high, lists)
             list_start.append(bounds[1:] + size)
             list_codes.append(values)
             lists += len(bounds) - 1
             size += len(values)
-        matrix = np.stack(rows) if rows else np.zeros((0, high - low), np.int32)
         hits = [(which[low:high], bounds, atoms) for which, bounds, atoms in self._hits.values()]
         return BatchCodes(
-            np.array([coded.slot for coded in self._slots], np.int32),
-            np.ascontiguousarray(matrix),
+            self._numbered,
+            matrix,
             np.concatenate(list_start).astype(np.int32),
             np.concatenate(list_codes).astype(np.int32),
             hits,
             high - low,
-            self._lazy_columns(low, high),
+            self._lazy_columns(low, high, row),
         )
 
-    def _lazy_columns(self, low: int, high: int) -> LazyColumns | None:
+    def _lazy_columns(self, low: int, high: int, row: Callable[[int], Event]) -> LazyColumns | None:
         def asked(name: str) -> AskedColumn | None:
             column = self._attributes.get(name)
             if column is None:
@@ -119,7 +129,7 @@ class ColumnCodes:
             piece = column.slice(low, high - low)
             return AskedColumn(name, piece, lambda: values_of(piece))
 
-        return None if self._lazy is None else LazyColumns(self._lazy, high - low, asked)
+        return None if self._lazy is None else LazyColumns(self._lazy, high - low, asked, row)
 
 
 def _slot_codes(slot: int, codes: Int32Array, coded: EncodedColumn, is_second: bool) -> SlotCodes:

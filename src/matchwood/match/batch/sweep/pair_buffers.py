@@ -7,6 +7,7 @@ views of it, and Arrow arrays over these, keep it alive.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections import deque
 
@@ -15,8 +16,9 @@ import numpy as np
 from matchwood.kernels.array_types import Int32Array
 from matchwood.match.batch.batch_strategy import BUFFERED_PAIRS, Pairs
 
-# Buffers that are kept for later use, 4 MiB each.
-_MOST_KEPT = 32
+# Buffers that are kept for later use, 8 MiB each. A thread that matches has about five, with those
+# that wait to be read.
+_MOST_KEPT = max(16, 5 * (os.cpu_count() or 1))
 
 # References to a buffer that is free while it is looked at: a variable, and an argument.
 _FREE = 2

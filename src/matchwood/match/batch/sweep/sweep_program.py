@@ -19,6 +19,7 @@ that do not depend on the code of one slot alone: patterns, `is null`, and what 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -89,8 +90,33 @@ class SweepProgram(NamedTuple):
         return sum(array.nbytes for array in self)
 
 
+class KeyedProgram(NamedTuple):
+    """A program whose literals are numbered in no order; quicker to make."""
+
+    runs: Int64Array
+    literals: Int32Array
+    nodes: Int32Array
+    ordinals: Int32Array
+    keys: Int64Array
+    used: int
+
+
 def program_of(segment: Segment, chosen: NDArray[np.bool_] | None = None) -> SweepProgram:
     """The program for all groups of rules of a segment, or for those chosen."""
+    lazy = LazyMasks(segment)
+    keyed = keyed_program_of(segment, lazy, chosen)
+    number, keys, slot_of_block, first_literal = _numbered(keyed.keys, segment, lazy.atom_row)
+    arrays = (
+        keyed.runs, number[keyed.literals], keyed.nodes, keyed.ordinals, keys, slot_of_block,
+        first_literal, np.array([keyed.used], np.int32),
+    )  # fmt: skip
+    return SweepProgram(*(read_only(array) for array in arrays))
+
+
+def keyed_program_of(
+    segment: Segment, lazy: LazyMasks, chosen: NDArray[np.bool_] | None = None
+) -> KeyedProgram:
+    """The same, before its literals are numbered by slot."""
     tree = segment.tree
     facts = node_facts(tree.records, tree.group_of, np.int64(segment.first))
     literal_group, always = tree.literal_group, tree.always
@@ -119,22 +145,20 @@ def program_of(segment: Segment, chosen: NDArray[np.bool_] | None = None) -> Swe
     keys, key_of_operand, nodes = operands_of_nodes(
         facts, tree.records, tree.row_literal, np.int64(segment.first), number_of_used, more, table
     )
-    lazy = LazyMasks(segment)
-    number, keys, slot_of_block, first_literal = _numbered(lazy.keys(keys), segment, lazy.atom_row)
-
     rules = np.r_[rules, more_rules]
     groups = np.r_[facts[:, RULES], groups]
     ordinals = _ordinals(rules, groups, tree.group_start)
     runs = _runs(level, shape, facts, rules, len(more))
-    arrays = (
-        runs, number[key_of_operand], nodes, ordinals, keys, slot_of_block, first_literal,
-        np.array([len(used)], np.int32),
-    )  # fmt: skip
-    return SweepProgram(*(read_only(array) for array in arrays))
+    return KeyedProgram(runs, key_of_operand, nodes, ordinals, lazy.keys(keys), len(used))
 
 
 def sliced(segment: Segment, slices: int) -> tuple[SweepProgram, ...]:
-    """Programs for a part of the rules each, by the order of the nodes that are their roots.
+    """Programs for a part of the rules each; see `slices_of`."""
+    return tuple(program_of(segment, chosen) for chosen in slices_of(segment, slices))
+
+
+def slices_of(segment: Segment, slices: int) -> Iterator[NDArray[np.bool_]]:
+    """The groups of rules of each slice, by the order of the nodes that are their roots.
 
     A node that rules of several slices need is in the program of each.
     """
@@ -142,7 +166,7 @@ def sliced(segment: Segment, slices: int) -> tuple[SweepProgram, ...]:
     roots = group_of[group_of >= 0]
     slice_of_group = np.zeros(len(segment.tree.group_start), np.int64)
     slice_of_group[roots] = np.arange(len(roots)) * slices // max(1, len(roots))
-    return tuple(program_of(segment, slice_of_group == number) for number in range(slices))
+    return (slice_of_group == number for number in range(slices))
 
 
 def _needed(facts: Int32Array, chosen: NDArray[np.bool_], segment: Segment) -> Int32Array:

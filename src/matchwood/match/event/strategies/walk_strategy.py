@@ -62,6 +62,7 @@ class PreparedWalk(PreparedStrategy):
     def __init__(self, target: IndexedSegment) -> None:
         self._index = target.arrays
         self._tree = tree = target.segment.tree
+        self._single = int(target.segment.single[0])
         self._arrays = WalkArrays(tree.group_of, tree.literal_group)
 
     def attach(self, scratch: ThreadScratch) -> None:
@@ -83,4 +84,5 @@ class PreparedWalk(PreparedStrategy):
         arrays = scratch.arrays
         count = walk_one(self._index, self._arrays, arrays, *event, hits, scratch.owned, epoch)
         groups = arrays.out[:count]
-        return int(expand(groups, self._tree.group_start, self._tree.always, keep, scratch.rules))
+        start, always = self._tree.group_start, self._tree.always
+        return int(expand(groups, start, self._single, always, keep, scratch.rules))

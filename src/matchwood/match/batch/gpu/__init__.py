@@ -1,0 +1,12 @@
+"""A sweep on a GPU.
+
+Modules:
+
+- `card`: whether there is a GPU that this process can use, and why not;
+- `card_layout`: where things are in the arrays of a card;
+- `card_program`: the program of a sweep in the form that a card goes through;
+- `card_sweep`: a segment on the card, and what the host does around the kernels;
+- `card_buffers`: memory of the card, and pinned memory of the host for results;
+- `card_sweep_kernels`: the sweep, with `card_literal_kernels` for what literals mean and
+  `warp_kernels` for what the lanes of a warp do together.
+"""

@@ -1,0 +1,125 @@
+"""Whether this process can use a GPU, and if not, why, in one sentence.
+
+Nothing of CUDA is imported before somebody asks for it.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import threading
+from typing import Any
+
+from matchwood.forking import renew_in_children
+
+# Where events are matched: by the processor, by a GPU, or by a GPU where that is there and faster.
+CPU, GPU, AUTO = "cpu", "gpu", "auto"
+DEVICES = (CPU, GPU, AUTO)
+
+# Names the device for callers that do not.
+DEVICE_VARIABLE = "MATCHWOOD_DEVICE"
+
+
+class CardError(RuntimeError):
+    """No GPU can be used, or one failed; the message is one sentence for people."""
+
+
+class CardWarning(RuntimeWarning):
+    """A GPU was asked for, and the processor did the work."""
+
+
+def chosen_device(device: str | None) -> str:
+    """The device that was asked for, or that the environment names; the processor otherwise."""
+    origin = "device"
+    if device is None:
+        origin = DEVICE_VARIABLE
+        device = os.environ.get(DEVICE_VARIABLE) or CPU
+    if device not in DEVICES:
+        raise ValueError(f"{origin} is {device!r}, expected one of {', '.join(DEVICES)}")
+    return device
+
+
+class _CardSearch:
+    """The search for a GPU, once per process; a forked process cannot use the one of its parent."""
+
+    def __init__(self) -> None:
+        self.pid = 0
+        self.problem: str | None = None
+        self.lock = threading.Lock()
+        renew_in_children(self)
+
+    def after_fork(self) -> None:
+        self.lock = threading.Lock()
+        if self.pid and self.problem is None:
+            self.problem = "the GPU was in use before this process was forked; spawn it instead"
+        else:
+            self.pid = 0
+
+
+_search = _CardSearch()
+
+
+def card_problem() -> str | None:
+    """Why no GPU can be used, in one sentence; None if one can."""
+    if not _search.pid:
+        with _search.lock:
+            if not _search.pid:
+                _search.problem = _problem()
+                _search.pid = os.getpid()
+    return _search.problem
+
+
+def give_up(problem: str) -> None:
+    """Use no GPU any more in this process, for this reason."""
+    card_problem()
+    _search.problem = problem
+
+
+def _problem() -> str | None:
+    if importlib.util.find_spec("numba_cuda") is None:
+        return (
+            "no GPU is used because matchwood[gpu] is not installed: pip install 'matchwood[gpu]'"
+        )
+    try:
+        from numba import cuda
+    except Exception as error:
+        return f"no GPU is used because numba-cuda cannot be imported: {first_line(error)}"
+    try:
+        problem = cuda.cuda_error()
+        if problem is not None:
+            return f"no GPU is used because there is no driver for one: {first_line(problem)}"
+        devices = len(list(cuda.list_devices()))
+    except Exception as error:
+        return f"no GPU is used because its driver does not answer: {first_line(error)}"
+    return None if devices else "no GPU is used because this machine has none"
+
+
+def first_line(error: object) -> str:
+    """The first line of an error that says anything."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip(" :")]
+    return lines[0].rstrip(".:") if lines else type(error).__name__
+
+
+def is_simulated() -> bool:
+    """Whether kernels run in Numba's simulator, as plain Python."""
+    from matchwood.match.batch.gpu.warp_kernels import IS_SIMULATED
+
+    return IS_SIMULATED
+
+
+def card_name() -> str:
+    """The name of the GPU that is used."""
+    from numba import cuda
+
+    if is_simulated():
+        return "simulator"
+    name: Any = cuda.get_current_device().name
+    return name.decode() if isinstance(name, bytes) else str(name)
+
+
+def free_bytes() -> int:
+    """Bytes of memory that the card has left."""
+    from numba import cuda
+
+    free: float = cuda.current_context().get_memory_info()[0]  # the simulator has no end of it
+    return int(min(free, 1 << 40))

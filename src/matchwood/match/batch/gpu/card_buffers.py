@@ -1,0 +1,99 @@
+"""Buffers of a batch: on the card, grown when needed, and pinned ones of the host for results."""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from typing import Any
+
+import numpy as np
+from numba import cuda
+from numpy.typing import NDArray
+
+from matchwood.match.batch.batch_strategy import Pairs
+
+# Pairs that are copied to the host at once, and handed on together.
+PIECE_PAIRS = 1 << 22
+
+# Pinned buffers that are kept for later use.
+_MOST_KEPT = 16
+
+# References to a buffer that is free while it is looked at: a variable, and an argument.
+_FREE = 2
+
+# Taking from one end and adding to the other is atomic, so threads share it without a lock.
+_kept: deque[NDArray[np.int32]] = deque()
+
+
+class CardArray:
+    """An array on the card that grows; its content is lost when it does."""
+
+    def __init__(self, kind: type[np.generic]) -> None:
+        self._kind = np.dtype(kind)
+        self.array: Any = cuda.device_array(1, self._kind)
+
+    def with_room(self, size: int) -> Any:
+        """The array, with at least so many elements."""
+        if len(self.array) < size:
+            self.array = None  # so that the old one and the new one need not fit together
+            self.array = cuda.device_array(size, self._kind)
+        return self.array
+
+
+class PinnedArray:
+    """An array of the host that a card reads by itself, and that grows."""
+
+    def __init__(self, kind: type[np.generic]) -> None:
+        self._kind = np.dtype(kind)
+        self._array: NDArray[Any] = cuda.pinned_array(1, self._kind)
+
+    def joined(self, parts: list[NDArray[Any]]) -> NDArray[Any]:
+        """Some arrays, one after the other."""
+        size = sum(len(part) for part in parts)
+        if len(self._array) < size:
+            self._array = cuda.pinned_array(size + size // 4, self._kind)
+        return np.concatenate(parts, out=self._array[:size])
+
+
+def leased_pairs(size: int) -> NDArray[np.int32]:
+    """A pinned buffer with two rows; it is the caller's until nobody holds any part of it."""
+    for _ in range(len(_kept)):
+        try:
+            buffer = _kept.popleft()
+        except IndexError:  # other threads are looking at the rest
+            break
+        if sys.getrefcount(buffer) == _FREE:
+            if buffer.shape[1] >= size:
+                _kept.append(buffer)
+                return buffer
+            continue  # too small: a larger one takes its place
+        _kept.append(buffer)
+    made: NDArray[np.int32] = cuda.pinned_array((2, size), np.int32)
+    if len(_kept) < _MOST_KEPT:
+        _kept.append(made)
+    return made
+
+
+def pieces_of(events: Any, rules: Any, count: int, stream: Any) -> Any:
+    """The pairs that are on the card, copied to the host piece by piece, one piece ahead."""
+    waiting: list[tuple[Any, Pairs]] = []
+    for first in range(0, count, PIECE_PAIRS):
+        size = min(PIECE_PAIRS, count - first)
+        buffer = leased_pairs(min(PIECE_PAIRS, 1 << max(16, (size - 1).bit_length())))
+        pairs = buffer[0, :size], buffer[1, :size]
+        events[first : first + size].copy_to_host(pairs[0], stream=stream)
+        rules[first : first + size].copy_to_host(pairs[1], stream=stream)
+        done = cuda.event()
+        done.record(stream)
+        waiting.append((done, pairs))
+        del buffer, pairs
+        if len(waiting) > 1:
+            yield _arrived(waiting)
+    while waiting:
+        yield _arrived(waiting)
+
+
+def _arrived(waiting: list[tuple[Any, Pairs]]) -> Pairs:
+    done, pairs = waiting.pop(0)
+    done.synchronize()
+    return pairs

@@ -1,0 +1,155 @@
+"""The program of a sweep in the form that a card goes through.
+
+It is the program of the CPU (`sweep_program`), with what lanes would have to look up filled in: an
+operand that is a literal is its key, one that is a node is its number in the order of the program,
+and rules name their node. Items, of a few nodes of one run each, are in the order of levels.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.kernels.array_types import Int32Array, Int64Array
+from matchwood.kernels.records import IV_END, IV_START, SLOT
+from matchwood.match.batch.gpu.card_layout import (
+    CARD_FIRST,
+    CARD_IS_AND,
+    CARD_KEY,
+    CARD_LITERALS,
+    CARD_NODE,
+    CARD_NODES,
+    CARD_RUN_COLUMNS,
+    INDEX_HEADER,
+    ITEM_RUN,
+    NO_NODE,
+)
+from matchwood.match.batch.sweep.program_kernels import (
+    MORE_RULES,
+    ONE_RULE,
+    RUN_COUNT,
+    RUN_IS_AND,
+    RUN_LITERAL,
+    RUN_LITERALS,
+    RUN_NODE,
+    RUN_NODES,
+    RUN_NUMBER,
+    RUN_ORDINAL,
+    RUN_RULES,
+)
+from matchwood.match.batch.sweep.sweep_program import KeyedProgram
+
+# Nodes of an item, and operands of them, at most, unless one node has more.
+ITEM_NODES = 8
+ITEM_OPERANDS = 64
+
+
+class LevelledProgram(NamedTuple):
+    """A program as arrays of the host, still to be copied to a card."""
+
+    program: Int32Array  # see `card_layout`
+    level_bounds: list[int]  # where the items of each level begin, and their end
+    keys: Int64Array  # of the literal operands of all nodes
+    node_of_rule: Int32Array
+    node_count: int
+
+    @property
+    def bytes(self) -> int:
+        return self.program.nbytes + self.keys.nbytes + self.node_of_rule.nbytes
+
+
+def levelled(program: KeyedProgram, rules: int) -> LevelledProgram:
+    """The form of a program for a card; its rules have ordinals below `rules`."""
+    runs = program.runs
+    first_node = np.cumsum(runs[:, RUN_COUNT]) - runs[:, RUN_COUNT]
+    used = runs[:, RUN_NUMBER] >= 0
+    number_of_used = _ranges(first_node[used], runs[used, RUN_COUNT]).astype(np.int32)
+    items, bounds = _items(runs, _levels(runs, program.nodes))
+    runs_at = items.size
+    nodes_at = runs_at + CARD_RUN_COLUMNS * len(runs)
+    items[:, ITEM_RUN] = runs_at + CARD_RUN_COLUMNS * items[:, ITEM_RUN]
+    of_card = np.empty((len(runs), CARD_RUN_COLUMNS), np.int32)
+    for column, values in (
+        (CARD_IS_AND, runs[:, RUN_IS_AND]),
+        (CARD_LITERALS, runs[:, RUN_LITERALS]),
+        (CARD_NODES, runs[:, RUN_NODES]),
+        (CARD_KEY, runs[:, RUN_LITERAL]),
+        (CARD_NODE, nodes_at + runs[:, RUN_NODE]),
+        (CARD_FIRST, first_node),
+    ):
+        of_card[:, column] = values
+    return LevelledProgram(
+        np.concatenate([items.ravel(), of_card.ravel(), number_of_used[program.nodes]]),
+        bounds,
+        program.keys[program.literals],
+        _node_of_rule(runs, first_node, program.ordinals, rules),
+        int(runs[:, RUN_COUNT].sum()),
+    )
+
+
+def card_index(
+    atom_row: Int32Array, low: Int32Array, high: Int32Array, family_end: Int32Array, slots: int
+) -> Int32Array:
+    """What kernels read of a segment about literals; see `card_layout`."""
+    rows = atom_row.copy()
+    pairs_at = INDEX_HEADER + rows.size
+    rows[:, IV_START : IV_END + 1] = pairs_at + 2 * atom_row[:, IV_START : IV_END + 1]
+    rows[rows[:, SLOT] < 0, SLOT] = slots  # that no event has
+    header = np.array([pairs_at + 2 * len(low)], np.int32)
+    assert len(header) == INDEX_HEADER, "families_at is all that an index begins with"
+    pairs = np.stack([low, high], axis=1)
+    index: Int32Array = np.concatenate([header, rows.ravel(), pairs.ravel(), family_end])
+    return index
+
+
+def _ranges(first: NDArray[Any], counts: NDArray[Any]) -> Int64Array:
+    """first[0], first[0] + 1, …, counts[0] numbers in all; then those of first[1], and so on."""
+    before = np.cumsum(counts) - counts
+    ranges: Int64Array = np.arange(int(counts.sum())) + np.repeat(first - before, counts)
+    return ranges
+
+
+def _levels(runs: Int64Array, nodes: Int32Array) -> Int64Array:
+    """The level of each run: above those of all operands of its nodes."""
+    used = np.flatnonzero(runs[:, RUN_NUMBER] >= 0)
+    run_of_used = np.repeat(used, runs[used, RUN_COUNT])
+    level = np.zeros(len(runs), np.int64)
+    for number in np.flatnonzero(runs[:, RUN_NODES] * runs[:, RUN_COUNT]).tolist():
+        first, size = runs[number, RUN_NODE], runs[number, RUN_NODES] * runs[number, RUN_COUNT]
+        level[number] = 1 + level[run_of_used[nodes[first : first + size]]].max()
+    return level
+
+
+def _items(runs: Int64Array, level: Int64Array) -> tuple[Int32Array, list[int]]:
+    order = np.argsort(level, kind="stable")
+    operands = np.maximum(1, runs[:, RUN_LITERALS] + runs[:, RUN_NODES])
+    size = np.clip(ITEM_OPERANDS // operands, 1, ITEM_NODES)[order]
+    count = runs[order, RUN_COUNT]
+    per_run = -(-count // size)
+    run = np.repeat(order, per_run)
+    in_run = _ranges(np.zeros(len(order), np.int64), per_run)
+    first = in_run * np.repeat(size, per_run)
+    end = np.minimum(first + np.repeat(size, per_run), np.repeat(count, per_run))
+    items = np.stack([run, first, end], axis=1).astype(np.int32)
+    levels = int(level.max()) + 1 if len(level) else 0
+    bounds = np.searchsorted(level[run], np.arange(levels + 1)).tolist()
+    return items, bounds
+
+
+def _node_of_rule(
+    runs: Int64Array, first_node: NDArray[Any], ordinals: Int32Array, rules: int
+) -> Int32Array:
+    node_of_rule = np.full(rules, NO_NODE, np.int32)
+    one = runs[:, RUN_RULES] == ONE_RULE
+    counts = runs[one, RUN_COUNT]
+    of_one = ordinals[_ranges(runs[one, RUN_ORDINAL], counts)]
+    node_of_rule[of_one] = _ranges(first_node[one], counts)
+    more = runs[:, RUN_RULES] == MORE_RULES
+    counts = runs[more, RUN_COUNT]
+    nodes = _ranges(first_node[more], counts)
+    bounds = ordinals[_ranges(runs[more, RUN_ORDINAL], 2 * counts)].astype(np.int64).reshape(-1, 2)
+    sizes = bounds[:, 1] - bounds[:, 0]
+    node_of_rule[_ranges(bounds[:, 0], sizes)] = np.repeat(nodes, sizes)
+    return node_of_rule

@@ -1,0 +1,237 @@
+"""A segment on a card, and the sweep of a batch there: what the host does around the kernels."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numba import cuda
+from numpy.typing import NDArray
+
+from matchwood.kernels.array_types import Int32Array, Int64Array, UInt64Array
+from matchwood.kernels.masks import WORDS
+from matchwood.match.batch.batch_strategy import Pairs
+from matchwood.match.batch.codes.batch_codes import BatchCodes
+from matchwood.match.batch.codes.hit_kernels import set_bits
+from matchwood.match.batch.gpu.card_buffers import CardArray, PinnedArray, pieces_of
+from matchwood.match.batch.gpu.card_layout import (
+    BATCH_HEADER,
+    CARD_EVENTS,
+    CARD_WORDS,
+    LISTS_AT,
+    ROW_SIZE,
+    TRUE_AT,
+    WORD_EVENTS,
+)
+from matchwood.match.batch.gpu.card_program import LevelledProgram
+from matchwood.match.batch.gpu.card_sweep_kernels import (
+    CHUNK_RULES,
+    GROUP_CHUNKS,
+    add_counts_of_events,
+    add_counts_of_rules,
+    compute_nodes,
+    count_pairs,
+    place_codes,
+    place_groups,
+    write_pairs,
+)
+from matchwood.match.batch.gpu.warp_kernels import (
+    BLOCK_THREADS,
+    FEWEST_BLOCKS,
+    IS_SIMULATED,
+    LANES,
+    MOST_BLOCKS,
+)
+from matchwood.match.batch.sweep.lazy_masks import LazyMasks
+
+# Room for pairs that a worker has before it knows how many a batch gives.
+_FIRST_PAIRS = 1 << 20
+
+# Selections of rules that are kept on the card.
+_SELECTIONS = 8
+
+
+class CardProgramCopy:
+    """A program on the card."""
+
+    def __init__(self, program: LevelledProgram) -> None:
+        self.program = on_card(program.program)
+        self.keys = on_card(program.keys)
+        self.node_of_rule = on_card(program.node_of_rule)
+        self.level_bounds = program.level_bounds
+        self.node_count = program.node_count
+        self.groups = max(1, -(-len(program.node_of_rule) // (CHUNK_RULES * GROUP_CHUNKS)))
+
+
+def on_card(array: NDArray[Any]) -> Any:
+    """A copy on the card, of one element at least: there is no array without any."""
+    return cuda.to_device(array if array.size else np.zeros(1, array.dtype))
+
+
+class CardSegment:
+    """What the kernels read of a segment, on the card; threads share it."""
+
+    def __init__(
+        self, index: Int32Array, slots: int, programs: tuple[LevelledProgram, ...]
+    ) -> None:
+        self.index = on_card(index)
+        self.slots = slots
+        self.programs = tuple(CardProgramCopy(program) for program in programs)
+        self._lock = threading.Lock()
+        self._selections: list[tuple[NDArray[np.uint8], tuple[bool, Any]]] = []
+
+    def selection(self, keep: NDArray[np.uint8]) -> tuple[bool, Any]:
+        """Whether only some rules are to be reported, and which, on the card."""
+        with self._lock:
+            for known, copy in self._selections:
+                if known is keep:
+                    return copy
+            copy = len(keep) > 0, on_card(keep)
+            self._selections.append((keep, copy))
+            del self._selections[:-_SELECTIONS]
+            return copy
+
+
+class CardWorker:
+    """A stream, and what one batch at a time writes on the card; one thread uses it."""
+
+    def __init__(self, segment: CardSegment) -> None:
+        self._segment = segment
+        self.stream = cuda.stream()
+        self._batch = CardArray(np.int32)
+        self._given = PinnedArray(np.int32)
+        nodes = max(program.node_count for program in segment.programs)
+        self.masks = cuda.device_array(CARD_WORDS * max(1, nodes), np.uint32)
+        self.counts = cuda.device_array(max(1, nodes), np.int32)
+        groups = max(program.groups for program in segment.programs)
+        self.chunk_pairs = cuda.device_array(GROUP_CHUNKS * groups, np.int32)
+        self._group_pairs = cuda.device_array(groups, np.int32)
+        self.place_of_group = cuda.device_array(1 + groups, np.int64)
+        self._all_pairs = self.place_of_group[:1]
+        self.events = CardArray(np.int32)
+        self.rules = CardArray(np.int32)
+        self._count = cuda.pinned_array(1, np.int64)
+        self._event_totals = cuda.device_array(CARD_EVENTS, np.int64)
+
+    def pairs(self, codes: BatchCodes, keep: NDArray[np.uint8], lazy: LazyMasks) -> Iterator[Pairs]:
+        """All matches of a batch, in pieces."""
+        self.events.with_room(_FIRST_PAIRS)
+        self.rules.with_room(_FIRST_PAIRS)
+        batch = self.place(codes, lazy)
+        wanted = self._segment.selection(keep)
+        for program in self._segment.programs:
+            self.compute(program, batch, codes.events)
+            count = self.write(program, wanted, codes.events)
+            yield from pieces_of(self.events.array, self.rules.array, count, self.stream)
+
+    def add_counts_of_rules(
+        self, codes: BatchCodes, keep: NDArray[np.uint8], lazy: LazyMasks, totals: Any
+    ) -> None:
+        """Add to the total of each rule, on the card, how many events it is true of."""
+        batch = self.place(codes, lazy)
+        wanted = self._segment.selection(keep)
+        for program in self._segment.programs:
+            self.compute(program, batch, codes.events)
+            add_counts_of_rules[self._launch(len(program.node_of_rule))](
+                program.node_of_rule, *wanted, self.counts, totals
+            )
+        self.stream.synchronize()
+
+    def counts_of_events(
+        self, codes: BatchCodes, keep: NDArray[np.uint8], lazy: LazyMasks
+    ) -> Int64Array:
+        """How many rules are true of each event of a batch."""
+        batch = self.place(codes, lazy)
+        wanted = self._segment.selection(keep)
+        found: Int64Array = np.zeros(CARD_EVENTS, np.int64)
+        self._event_totals.copy_to_device(found, stream=self.stream)
+        for program in self._segment.programs:
+            self.compute(program, batch, codes.events)
+            add_counts_of_events[self._launch(LANES * len(program.node_of_rule))](
+                program.node_of_rule, *wanted, _words(codes.events), self.masks, self.counts,
+                self._event_totals,
+            )  # fmt: skip
+        self._event_totals.copy_to_host(found, stream=self.stream)
+        self.stream.synchronize()
+        return found[: codes.events]
+
+    def place(self, codes: BatchCodes, lazy: LazyMasks) -> Any:
+        """The events of a batch on the card; nothing else may be under way on the stream."""
+        rows = len(codes.slots)
+        parts, given_at = _batch_parts(codes, self._segment.slots, _opaque_masks(codes, lazy))
+        rows_at = given_at + codes.codes.size
+        given = self._given.joined(parts)
+        batch = self._batch.with_room(rows_at + ROW_SIZE * (rows + 1))
+        batch[: len(given)].copy_to_device(given, stream=self.stream)
+        launch = self._launch(CARD_WORDS * (rows + 1))
+        place_codes[launch](batch, given_at, rows_at, rows, codes.events)
+        return batch
+
+    def compute(self, program: CardProgramCopy, batch: Any, events: int) -> None:
+        """Compute the masks of all nodes."""
+        for first, end in zip(program.level_bounds, program.level_bounds[1:], strict=False):
+            if end > first:
+                compute_nodes[self._launch(LANES * (end - first))](
+                    program.program, program.keys, self._segment.index, batch, events,
+                    _words(events), first, end, self.masks, self.counts,
+                )  # fmt: skip
+
+    def write(self, program: CardProgramCopy, wanted: tuple[bool, Any], events: int) -> int:
+        """Write the pairs of all rules to the card, in the order of rules; how many there are."""
+        count_pairs[self._launch(LANES * program.groups)](
+            program.node_of_rule, *wanted, self.counts, program.groups, self.chunk_pairs,
+            self._group_pairs,
+        )  # fmt: skip
+        place_groups[self._launch(LANES)](self._group_pairs, program.groups, self.place_of_group)
+        while True:
+            write_pairs[self._launch(LANES * GROUP_CHUNKS * program.groups)](
+                program.node_of_rule, *wanted, _words(events), self.masks, self.counts,
+                self.chunk_pairs, self.place_of_group, self.events.array, self.rules.array,
+            )  # fmt: skip
+            self._all_pairs.copy_to_host(self._count, stream=self.stream)
+            self.stream.synchronize()
+            count = int(self._count[0])
+            if count <= len(self.events.array):
+                return count
+            room = count + count // 8  # later batches are of like size
+            self.events.with_room(room)
+            self.rules.with_room(room)
+
+    def _launch(self, threads: int) -> tuple[int, int, Any]:
+        blocks = min(MOST_BLOCKS, max(FEWEST_BLOCKS, -(-threads // BLOCK_THREADS)))
+        return blocks, BLOCK_THREADS, self.stream
+
+
+def _batch_parts(
+    codes: BatchCodes, slots: int, true: UInt64Array
+) -> tuple[list[NDArray[Any]], int]:
+    """What a batch has on the card, one after the other, and where its codes begin."""
+    lists_at = BATCH_HEADER + slots + 1
+    list_codes_at = lists_at + len(codes.list_start)
+    true_at = list_codes_at + len(codes.list_codes)
+    masks = true.view(np.int32)
+    given_at = true_at + len(masks)
+    rows_at = given_at + codes.codes.size
+    row_of_slot = np.full(slots + 1, rows_at, np.int32)
+    row_of_slot[codes.slots] = rows_at + ROW_SIZE * np.arange(1, len(codes.slots) + 1)
+    header = np.empty(BATCH_HEADER, np.int32)
+    header[LISTS_AT], header[TRUE_AT] = lists_at, true_at
+    lists = list_codes_at + codes.list_start
+    return [header, row_of_slot, lists, codes.list_codes, masks, codes.codes.reshape(-1)], given_at
+
+
+def _words(events: int) -> int:
+    """Words of a mask that lanes go through: on a card all, so that each lane has one."""
+    return -(-events // WORD_EVENTS) if IS_SIMULATED else CARD_WORDS
+
+
+def _opaque_masks(codes: BatchCodes, lazy: LazyMasks) -> UInt64Array:
+    """Where opaque atoms are true, which the host decides."""
+    masks = np.zeros(WORDS * lazy.count, np.uint64)
+    for events, bounds, atoms in codes.hits:
+        set_bits(masks, events, bounds, atoms)
+    if codes.lazy is not None:
+        lazy.write(codes.lazy, masks)
+    return masks

@@ -1,0 +1,192 @@
+"""A sweep on a GPU, of the same program as on the processor.
+
+If the card fails, the processor goes on where it stopped, and a warning says so once.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.forking import is_left_held, renew_in_children
+from matchwood.kernels.array_types import Int32Array, Int64Array
+from matchwood.match.batch.batch_strategy import BatchStrategy, LearntCost, Pairs
+from matchwood.match.batch.codes.batch_codes import BatchCodes
+from matchwood.match.batch.gpu.card import (
+    CardError,
+    CardWarning,
+    card_problem,
+    first_line,
+    free_bytes,
+    give_up,
+)
+from matchwood.match.batch.sweep.lazy_masks import LazyMasks
+from matchwood.match.batch.sweep.sweep_program import KeyedProgram, keyed_program_of, slices_of
+from matchwood.match.event.event_matcher import SegmentMatcher, family_ends
+
+if TYPE_CHECKING:
+    from matchwood.match.batch.gpu.card_sweep import CardSegment, CardWorker
+
+# The share of the card's free memory that the masks of one batch may take.
+MEMORY_SHARE = 0.4
+
+# Slices that rules are swept in, at most.
+MOST_SLICES = 64
+
+# Bytes of the mask and the count of one node.
+_NODE_BYTES = 132
+
+
+# Problems that this process has warned of.
+_said: set[str] = set()
+
+
+class GpuStrategy(BatchStrategy):
+    """Sweep over all nodes on a card, for up to `EVENTS` events at once."""
+
+    name = "gpu"
+
+    def __init__(self, matcher: SegmentMatcher) -> None:
+        self._segment = matcher.segment
+        self.lazy = LazyMasks(self._segment)
+        self._lock = threading.Lock()
+        self._on_card: CardSegment | None = None
+        self._free: list[CardWorker] = []  # append and pop are atomic: threads share it
+        self._slice_of_rule: Int32Array | None = None  # rules are swept slice by slice
+        self.slices = 0
+        self.cost = LearntCost(self.name, 2e-3)
+        renew_in_children(self)
+
+    def after_fork(self) -> None:
+        if is_left_held(self._lock):
+            self._lock = threading.Lock()
+
+    def is_possible(self) -> bool:
+        return card_problem() is None
+
+    def expected_seconds(self, events: int) -> float:
+        return self.cost.seconds
+
+    def pairs(
+        self, codes: BatchCodes, keep: NDArray[np.uint8], low: int, high: int
+    ) -> Iterator[Pairs]:
+        """All matches of a batch, in pieces; a CardError if the card fails."""
+        assert (low, high) == (0, codes.events), "a sweep matches all events of a batch"
+        started = time.thread_time()
+        with self.guarded() as worker:
+            for pairs in worker.pairs(codes, keep, self.lazy):
+                took = time.thread_time() - started
+                yield pairs
+                del pairs
+                started = time.thread_time() - took
+        self.cost.learn(time.thread_time() - started)
+
+    def zero_totals(self, rules: int) -> Any:
+        """A total for each rule, on the card."""
+        with self.guarded():
+            from numba import cuda
+
+            return cuda.to_device(np.zeros(max(1, rules), np.int64))
+
+    def add_counts_of_rules(self, codes: BatchCodes, keep: NDArray[np.uint8], totals: Any) -> None:
+        """Add to the total of each rule how many events of a batch it is true of."""
+        with self.guarded() as worker:
+            worker.add_counts_of_rules(codes, keep, self.lazy, totals)
+
+    def counts_of_events(self, codes: BatchCodes, keep: NDArray[np.uint8]) -> Int64Array:
+        """How many rules are true of each event of a batch; a CardError if the card fails."""
+        with self.guarded() as worker:
+            return worker.counts_of_events(codes, keep, self.lazy)
+
+    @contextmanager
+    def guarded(self) -> Iterator[CardWorker]:
+        """A worker for one batch; whatever goes wrong with it is a CardError."""
+        try:
+            worker = self.worker()
+            yield worker
+        except Exception as error:  # whatever a driver says: the processor can still answer
+            self._free.clear()
+            self._on_card = None
+            raise CardError(f"the GPU failed: {first_line(error)}") from error
+        self.give_back(worker)
+
+    def after(self, given: int, pairs: Sequence[Pairs]) -> Pairs:
+        """Of all matches of a batch, those behind as many as the card has given already: it gives
+        them slice by slice, in the order of rules and events."""
+        assert self._slice_of_rule is not None, "a card that gave something has slices"
+        events = np.concatenate([np.empty(0, np.int32), *(numbers for numbers, _ in pairs)])
+        rules = np.concatenate([np.empty(0, np.int32), *(ordinals for _, ordinals in pairs)])
+        order = np.lexsort((events, rules, self._slice_of_rule[rules]))[given:]
+        return events[order], rules[order]
+
+    def say_why_not(self) -> None:
+        """Warn, once per process, that there is no GPU to use, and why."""
+        problem = card_problem()
+        if problem is not None and problem not in _said:
+            _said.add(problem)
+            warnings.warn(f"{problem}; the processor matches instead", CardWarning, stacklevel=2)
+
+    def worker(self) -> CardWorker:
+        """A worker that no thread uses."""
+        from matchwood.match.batch.gpu.card_sweep import CardWorker
+
+        segment = self.on_card()
+        try:
+            return self._free.pop()
+        except IndexError:
+            return CardWorker(segment)
+
+    def give_back(self, worker: CardWorker) -> None:
+        """Let other threads have a worker."""
+        self._free.append(worker)
+
+    def on_card(self) -> CardSegment:
+        """The segment on the card; the first thread copies it, others wait."""
+        with self._lock:
+            if self._on_card is None:
+                self._on_card = self._copied()
+            return self._on_card
+
+    def _copied(self) -> CardSegment:
+        from matchwood.match.batch.gpu.card_layout import MOST_NODES
+        from matchwood.match.batch.gpu.card_program import card_index, levelled
+        from matchwood.match.batch.gpu.card_sweep import CardSegment
+
+        segment = self._segment
+        budget = MEMORY_SHARE * free_bytes()
+        self.slices = 1
+        swept: tuple[KeyedProgram, ...] = (keyed_program_of(segment, self.lazy),)
+        while True:
+            programs = tuple(levelled(program, segment.rules) for program in swept)
+            nodes = max(program.node_count for program in programs)
+            fits = _NODE_BYTES * nodes <= budget and nodes <= MOST_NODES
+            if fits or self.slices >= MOST_SLICES:
+                break
+            self.slices *= 2
+            swept = tuple(
+                keyed_program_of(segment, self.lazy, chosen)
+                for chosen in slices_of(segment, self.slices)
+            )
+        self._slice_of_rule = np.zeros(segment.rules, np.int32)
+        for number, program in enumerate(programs):
+            self._slice_of_rule[program.node_of_rule >= 0] = number
+        slots = len(segment.slots)
+        index = card_index(
+            self.lazy.atom_row, segment.atoms.low, segment.atoms.high, family_ends(segment), slots
+        )
+        return CardSegment(index, slots, programs)
+
+
+def processor_instead(error: CardError) -> None:
+    """Use the processor from now on, and say so once."""
+    give_up(str(error))
+    if str(error) not in _said:
+        _said.add(str(error))
+        warnings.warn(f"{error}; the processor matches instead", CardWarning, stacklevel=2)

@@ -1,0 +1,96 @@
+"""A card's answers beside `evaluate`: random rules and events of every kind, in every state.
+
+    PYTHONPATH=tests python tests/match/batch/gpu/card_check.py
+
+compares on a real card, from small sizes to large ones, for a minute at most; the tests do the same
+at small sizes in the simulator.
+"""
+
+import functools
+import pickle
+import sys
+import tempfile
+import time
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+from match.random_matrix import SCHEMA, Matrix
+from matcher.random_rules import LISTS, OPERATORS
+from matchwood import Matcher
+
+# Rules, predicates, events, and whether there are predicates that an index cannot decide.
+SMALL = ((12, 12, 70, False), (150, 120, 100, False), (350, 250, 40, True))
+LARGE = (
+    (12, 12, 1025, False),
+    (90, 60, 1024, False),
+    (700, 250, 300, True),
+    (3000, 700, 1500, False),
+    (20000, 1500, 64, False),
+)
+
+# Seconds after which no further comparison is begun.
+ENOUGH = 50
+
+
+def built(matrix, folder):
+    return Matcher(matrix.rules, operators=OPERATORS, schema=SCHEMA, lists=LISTS)
+
+
+def loaded(matrix, folder):
+    path = Path(folder) / "rules.mw"
+    built(matrix, folder).save(path)
+    return Matcher.load(path, operators=OPERATORS, schema=SCHEMA, lists=LISTS)
+
+
+def in_parts(matrix, folder):
+    """Several parts, with rules that were removed, and some rules that are in no part yet."""
+    matcher = pickle.loads(pickle.dumps(built(matrix, folder)))
+    items = list(matrix.rules.items())
+    matcher.update(dict(items[: len(items) // 4]))
+    for rule_id, rule in items[:5]:
+        matcher[rule_id] = rule
+    matcher.remove(range(0, len(items), 7))
+    return matcher
+
+
+STATES = {"built": built, "loaded": loaded, "in parts": in_parts}
+
+
+def differences(matrix, state, folder, **options):
+    """What a card says that `evaluate` does not; '' if there is nothing."""
+    matcher = STATES[state](matrix, folder)
+    matcher.join()
+    alive = np.array([rule_id in matcher for rule_id in matrix.rules])
+    table = matcher.match_batch(matrix.events, device="gpu", **options)
+    found = np.zeros((len(matrix.events), len(matrix.rules)), np.bool_)
+    rule_ids = table["rule_id"].combine_chunks()
+    if table.num_rows:
+        found[table["event"].to_numpy(), rule_ids.cast("int64").to_numpy()] = True
+    assert found.sum() == table.num_rows, "a pair is reported twice"
+    return matrix.differences(found, alive)
+
+
+@functools.cache
+def matrix_of(size):
+    return Matrix(0, *size)
+
+
+def main():
+    failed, begun = 0, time.perf_counter()
+    for size, state in product(LARGE, STATES):
+        started = time.perf_counter()
+        if started - begun > ENOUGH:
+            print(f"{size} {state}: left out, for there is no time", flush=True)
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            wrong = differences(matrix_of(size), state, folder, threads=4)
+        failed += bool(wrong)
+        took = time.perf_counter() - started
+        print(f"{size} {state}: {wrong or 'right'} ({took:.1f} s)", flush=True)
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())

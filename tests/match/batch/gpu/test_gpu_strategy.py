@@ -1,0 +1,248 @@
+"""A sweep on a card, in the simulator, beside `evaluate` and the processor."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from match.batch.gpu.card_check import SMALL, STATES, differences
+from match.random_matrix import Matrix
+from matcher.expected import assert_right, expected, pairs
+from matchwood import Matcher
+from matchwood.match.batch.batch_matcher import BatchMatcher
+from matchwood.match.batch.gpu import card
+from matchwood.match.batch.strategies import gpu_strategy
+from matchwood.match.batch.strategies.gpu_strategy import GpuStrategy
+from matchwood.match.event.event_matcher import ALL
+
+RULES = {
+    1: "a > 3 and b = 2 or c in (1, 5, 7)",
+    2: "not (a between 2 and 5)",
+    3: "name like '%ell%' and not (name like 'x%')",
+    4: "a < b",
+    5: "true",
+    6: "a is null",
+    7: "false",
+    8: "tags = 'x' and tags != 'y'",
+    9: "not (tags in ('x', 'z')) or c is not null",
+}
+EVENTS = [
+    {"a": a, "b": b, "c": c, "name": name, "tags": tags}
+    for a, b, c in ((4, 2, 5), (1, 7, None), (None, 2, 1))
+    for name in ("hello", "xell", None)
+    for tags in ("x", ["x", "y"], ["z", "y"], ["y"], None)
+]
+
+
+@pytest.fixture(autouse=True)
+def _in_the_simulator(simulator):
+    card._search.problem = None  # what a test before has given up
+
+
+def matcher_of(rules, **options):
+    matcher = Matcher(rules, **options)
+    matcher.compact()
+    matcher.join()
+    return matcher
+
+
+def strategy_of(matcher):
+    (part,) = matcher.store.snapshot.parts
+    return part.batch.gpu
+
+
+@pytest.mark.parametrize("size", SMALL, ids=str)
+@pytest.mark.parametrize("state", STATES)
+def test_against_evaluate(size, state, tmp_path):
+    wrong = differences(Matrix(0, *size), state, tmp_path)
+    assert not wrong
+
+
+def test_rules_and_events_of_every_kind():
+    matcher = matcher_of(RULES)
+    right = expected(RULES, EVENTS)
+    assert pairs(matcher.match_batch(EVENTS, device="gpu")) == right
+    plain = [{k: v for k, v in event.items() if k != "tags"} for event in EVENTS]
+    table = pa.Table.from_pylist(plain)
+    assert pairs(matcher.match_batch(table, device="gpu")) == expected(RULES, plain)
+    assert_right(matcher, RULES, EVENTS)
+
+
+def test_in_slices_and_pieces(monkeypatch):
+    from matchwood.match.batch.gpu import card_buffers, card_sweep
+
+    monkeypatch.setattr(gpu_strategy, "MEMORY_SHARE", 0)
+    monkeypatch.setattr(gpu_strategy, "MOST_SLICES", 4)
+    monkeypatch.setattr(card_buffers, "PIECE_PAIRS", 16)
+    monkeypatch.setattr(card_sweep, "_FIRST_PAIRS", 1)
+    matrix = Matrix(0, 150, 120, 60)
+    matcher = matcher_of(matrix.rules)
+    right = {(int(e), int(r)) for e, r in np.argwhere(matrix.right)}
+    assert pairs(matcher.match_batch(matrix.events, device="gpu")) == right
+    assert strategy_of(matcher).slices == 4
+
+
+def test_tags_limits_and_keys():
+    matcher = Matcher()
+    for number in range(40):
+        tags = {"even"} if number % 2 == 0 else {"odd"}
+        matcher.add(number, f"a >= {number % 5}", tags=tags, priority=number)
+    matcher.compact()
+    matcher.join()
+    events = [{"a": a, "id": f"e{a}"} for a in range(6)]
+    for options in ({"tags": {"even"}}, {"limit": 3}, {"tags": {"odd"}, "limit": 2}, {"key": "id"}):
+        on_card = matcher.match_batch(events, device="gpu", **options)
+        assert pairs(on_card) == pairs(matcher.match_batch(events, device="cpu", **options))
+
+
+def test_pairs_come_in_the_order_of_rules_and_events():
+    matcher = matcher_of({number: f"a >= {number % 5}" for number in range(100)})
+    (part,) = matcher.store.snapshot.parts
+    from matchwood.match.batch.codes.batch_codes import codes_of_rows
+
+    codes = codes_of_rows([{"a": a % 7} for a in range(50)], part.matcher)[0]
+    events, rules = map(np.concatenate, zip(*part.batch.gpu.pairs(codes, ALL, 0, 50), strict=True))
+    order = np.lexsort((events, rules))
+    assert (order == np.arange(len(order))).all()
+
+
+@pytest.mark.parametrize("pieces", [0, 1, 3])
+def test_a_card_that_fails_in_the_middle(pieces, monkeypatch):
+    from matchwood.match.batch.gpu import card_buffers, card_sweep
+
+    monkeypatch.setattr(card_buffers, "PIECE_PAIRS", 16)
+    monkeypatch.setattr(gpu_strategy, "_said", set())
+    given = card_sweep.CardWorker.pairs
+
+    def failing(self, *arguments):
+        for number, piece in enumerate(given(self, *arguments)):
+            if number == pieces:
+                raise RuntimeError("an illegal memory access was encountered\nmore")
+            yield piece
+
+    monkeypatch.setattr(card_sweep.CardWorker, "pairs", failing)
+    matcher = matcher_of(RULES)
+    sentence = "the GPU failed: an illegal memory access was encountered; the processor matches"
+    with pytest.warns(card.CardWarning, match=sentence):
+        found = pairs(matcher.match_batch(EVENTS, device="gpu"))
+    assert found == expected(RULES, EVENTS)
+    assert pairs(matcher.match_batch(EVENTS, device="gpu")) == found  # without the card, silently
+    assert "illegal" in card.card_problem()
+
+
+def counts_of(found, events, by):
+    """`count_batch` as a dict, from all pairs."""
+    counts = {} if by == "rule" else dict.fromkeys(range(len(events)), 0)
+    for event, rule in found:
+        place = rule if by == "rule" else event
+        counts[place] = counts.get(place, 0) + 1
+    return counts
+
+
+def counted(matcher, events, **options):
+    event_or_rule, matches = matcher.count_batch(events, **options)
+    return dict(zip(event_or_rule.to_pylist(), matches.to_pylist(), strict=True))
+
+
+# In the simulator one thread at a time may use a kernel.
+@pytest.mark.parametrize(("device", "threads"), [("cpu", 1), ("cpu", 3), ("gpu", 1)])
+@pytest.mark.parametrize("by", ["rule", "event"])
+def test_counts(by, device, threads, monkeypatch):
+    from matchwood.match.batch import rule_counts
+    from matchwood.match.search import event_slices
+
+    monkeypatch.setattr(rule_counts, "MOST_ON_CARD", 2)
+    monkeypatch.setattr(event_slices, "EVENTS", 20)  # three batches
+    matcher = matcher_of(RULES)
+    matcher.add(20, "a = 4", tags={"later"})
+    matcher.remove([2])
+    rules = {**RULES, 20: "a = 4"}
+    del rules[2]
+    found = expected(rules, EVENTS)
+    options = {"by": by, "device": device, "threads": threads}
+    assert counted(matcher, EVENTS, **options) == counts_of(found, EVENTS, by)
+    later = {(event, rule) for event, rule in found if rule == 20}
+    assert counted(matcher, EVENTS, tags=["later"], **options) == counts_of(later, EVENTS, by)
+    assert matcher.count_batch([], **options).num_rows == 0
+    with pytest.raises(ValueError, match="by is 'tag', expected 'rule' or 'event'"):
+        matcher.count_batch(EVENTS, by="tag")
+
+
+@pytest.mark.parametrize("by", ["rule", "event"])
+def test_a_card_that_fails_while_it_counts(by, monkeypatch):
+    from matchwood.match.batch.gpu import card_sweep
+    from matchwood.match.search import event_slices
+
+    calls = []
+    given = card_sweep.CardWorker.compute
+
+    def failing(self, *arguments):
+        calls.append(1)
+        if len(calls) == 2:
+            raise RuntimeError("out of memory")
+        return given(self, *arguments)
+
+    monkeypatch.setattr(card_sweep.CardWorker, "compute", failing)
+    monkeypatch.setattr(gpu_strategy, "_said", set())
+    monkeypatch.setattr(event_slices, "EVENTS", 20)
+    matcher = matcher_of(RULES)
+    with pytest.warns(card.CardWarning, match="the GPU failed: out of memory"):
+        found = counted(matcher, EVENTS, by=by, device="gpu")
+    assert len(calls) == 2
+    assert found == counts_of(expected(RULES, EVENTS), EVENTS, by)
+
+
+def test_the_environment_names_the_device(monkeypatch):
+    used = []
+    monkeypatch.setattr(BatchMatcher, "_on_gpu", lambda *_: used.append(1) or iter(()))
+    matcher = matcher_of(RULES)
+    matcher.match_batch(EVENTS)
+    assert not used
+    monkeypatch.setenv("MATCHWOOD_DEVICE", "gpu")
+    matcher.match_batch(EVENTS)
+    assert used
+    monkeypatch.setenv("MATCHWOOD_DEVICE", "tpu")
+    with pytest.raises(ValueError, match="MATCHWOOD_DEVICE is 'tpu', expected one of cpu, gpu"):
+        matcher.match_batch(EVENTS)
+    with pytest.raises(ValueError, match="device is 'tpu', expected one of cpu, gpu, auto"):
+        matcher.match_batch(EVENTS, device="tpu")
+
+
+def test_auto_takes_the_faster_one(monkeypatch):
+    matcher = matcher_of(RULES)
+    (part,) = matcher.store.snapshot.parts
+    for seconds, is_faster in ((0.0, True), (10.0, False)):
+        monkeypatch.setattr(GpuStrategy, "expected_seconds", lambda *_, s=seconds: s)
+        assert part.batch._prefers_gpu("auto", 100) is is_faster
+
+
+NO_CARD = """
+import warnings
+from matchwood import Matcher
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    for _ in range(2):
+        print(Matcher({1: "a > 1"}).match_batch([{"a": 2}], device="gpu").num_rows)
+        matcher = Matcher({n: f"a > {n}" for n in range(3)})
+        matcher.compact()
+        print(matcher.match_batch([{"a": 2}], device="gpu").num_rows)
+        print(matcher.match_batch([{"a": 2}], device="auto").num_rows)
+print(*[warning.message for warning in caught], sep="\\n")
+"""
+
+
+def test_no_card_is_one_sentence():
+    """Without a card the processor answers, and one warning says why."""
+    environment = {k: v for k, v in os.environ.items() if k != "NUMBA_ENABLE_CUDASIM"}
+    environment["CUDA_VISIBLE_DEVICES"] = ""
+    run = subprocess.run(
+        [sys.executable, "-c", NO_CARD], env=environment, capture_output=True, text=True, check=True
+    )
+    lines = run.stdout.splitlines()
+    assert lines[:6] == ["1", "2", "2"] * 2
+    assert len(lines) == 7
+    assert lines[6].startswith("no GPU is used because")
+    assert lines[6].endswith("; the processor matches instead")
