@@ -21,8 +21,9 @@ PATIENCE = 180
 class Cluster:
     """A master and two workers with one core each; `with` stops them at its end."""
 
-    def __init__(self, folder, workers=2):
+    def __init__(self, folder, workers=2, path=None):
         self.folder = Path(folder)
+        self._path = path  # where its processes look for programs, if not where the tests do
         self.url = None
         self.workers = []
         self._wanted = workers
@@ -60,7 +61,11 @@ class Cluster:
         command = [f"{_find_spark_home()}/bin/spark-class", main, *arguments]
         with open(folder / "log", "wb") as log:
             process = subprocess.Popen(
-                command, cwd=folder, env=environment(folder / "tmp"), stdout=log, stderr=log
+                command,
+                cwd=folder,
+                env=environment(folder / "tmp", self._path),
+                stdout=log,
+                stderr=log,
             )
         self._processes.append(process)
         return psutil.Process(process.pid)  # the script replaces itself by Java
@@ -112,13 +117,15 @@ class Cluster:
         psutil.wait_procs(left, timeout=10)
 
 
-def environment(temporary):
+def environment(temporary, path=None):
     """The environment of a process of the cluster, without the session that tests may have."""
     kept = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith(("SPARK_", "PYSPARK_")) and name != "PYTHONPATH"
     }
+    if path is not None:
+        kept["PATH"] = path
     return kept | {
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_LOCAL_IP": "127.0.0.1",

@@ -44,7 +44,7 @@ def session(kind, warehouse):
         builder = builder.remote("local[2]")
     else:
         builder = builder.master("local[2]")
-    for name, value in SETTINGS.items():
+    for name, value in (SETTINGS | connectors(warehouse)).items():
         builder = builder.config(name, value)
     Path(warehouse).mkdir(exist_ok=True)
     builder = builder.config("spark.sql.warehouse.dir", str(warehouse))
@@ -52,6 +52,40 @@ def session(kind, warehouse):
     with warnings.catch_warnings(), contextlib.chdir(warehouse):
         warnings.simplefilter("ignore")  # the server has its settings already
         return free_port(builder) if kind == "connect" else builder.getOrCreate()
+
+
+def connectors(warehouse, faulty=False):
+    """The settings for Kafka, Delta and Iceberg, whose jars `make test-connectors` names.
+
+    With `faulty`, a connector of Kafka with a known mistake takes the place of the right one.
+    """
+    folder = os.environ.get("CONNECTORS")
+    if folder is None:
+        return {}
+    jars = sorted(str(path) for path in Path(folder, "spark").glob("*.jar"))
+    if faulty:
+        jars = [jar for jar in jars if "spark-sql-kafka" not in jar]
+        jars += [str(path) for path in Path(folder, "faulty").glob("*.jar")]
+    extensions = ["io.delta.sql.DeltaSparkSessionExtension"]
+    settings = {
+        "spark.jars": ",".join(jars),
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        "spark.databricks.delta.snapshotPartitions": "2",
+    }
+    if any("iceberg" in jar for jar in jars):  # there is none yet for the newest Spark
+        extensions.append("org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions")
+        settings |= {
+            "spark.sql.catalog.ice": "org.apache.iceberg.spark.SparkCatalog",
+            "spark.sql.catalog.ice.type": "hadoop",
+            "spark.sql.catalog.ice.warehouse": f"{warehouse}/ice",
+        }
+    return settings | {"spark.sql.extensions": ",".join(extensions)}
+
+
+def needs_iceberg(spark):
+    """Skip the test if there is no connector of Iceberg for this Spark."""
+    if spark.conf.get("spark.sql.catalog.ice", None) is None:
+        pytest.skip("there is no connector of Iceberg for this Spark")
 
 
 def free_port(builder):

@@ -31,6 +31,8 @@ The packages are layers; each imports only from those above it in this list:
     stream      matches of a stream, exactly once in folders, while rules change
     pipeline    a pipeline file, checked and run
     job         what spark-submit starts
+
+`packed_environment` makes the archive for executors that have no matchwood; it needs none of these.
 """
 
 from __future__ import annotations

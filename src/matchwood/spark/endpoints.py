@@ -51,6 +51,7 @@ class EventSource(RowSource):
 
     keep: Texts
     attributes: str | None = None
+    value: Literal["json"] | None = None  # of Kafka: what the values of messages are
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +73,7 @@ class MatchSink(Sink):
     """Where matches are written: one row per match, or one row per event with an array."""
 
     output: Literal["rows", "events"] = "rows"
+    writer: Literal["auto", "spark", "workers"] = "auto"  # who writes files of Parquet
 
 
 def format_of(endpoint: RowSource | Sink) -> str | None:

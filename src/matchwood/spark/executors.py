@@ -24,7 +24,8 @@ TASKS = 32
 _checked: set[str] = set()
 REMEDY = (
     "Install matchwood {version} for that Python, name another one with PYSPARK_PYTHON or "
-    "spark.pyspark.python, or send a packed environment with --archives (spark.archives)"
+    "spark.pyspark.python, or send what `matchwood package-env` packs with --archives "
+    "(spark.archives)"
 )
 
 

@@ -108,7 +108,9 @@ def json_rows(lines: DataFrame, schema: StructType, strict: bool) -> DataFrame:
     corrupt, why = F.col(CORRUPT), F.col(CORRUPT_REASON)
     rest = F.lit(None)
     if left:
-        rest = F.from_json(_LINE, StructType([*left, StructField(CORRUPT, StringType())]))
+        # With any option, Spark before 4.3 does not optimise the column of misread lines away.
+        wholly = {"mode": "PERMISSIVE"}
+        rest = F.from_json(_LINE, StructType([*left, StructField(CORRUPT, StringType())]), wholly)
         misread = rest[CORRUPT]
         why = F.when(misread.isNotNull(), F.lit("a value does not fit the schema")).otherwise(why)
         corrupt = F.coalesce(corrupt, misread)
@@ -129,7 +131,7 @@ def _named(name: str) -> Any:
 
 def _reading(
     kinds: Sequence[tuple[str, Kind]], partitions: Sequence[str], strict: bool, lines: bool
-) -> Callable[[Iterator[Any]], Iterator[Any]]:
+) -> Callable[[Any], Iterator[Any]]:
     """A task that turns batches of lines into batches of rows."""
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:

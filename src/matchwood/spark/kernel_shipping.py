@@ -110,7 +110,7 @@ def count_kernels(spark: SparkSession, name: str | None) -> KernelCounts:
     )
 
 
-def _counting(name: str | None) -> Callable[[Iterator[Any]], Iterator[Any]]:
+def _counting(name: str | None) -> Callable[[Any], Iterator[Any]]:
     """A task that makes kernels ready, and says how many were compiled meanwhile."""
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:

@@ -70,7 +70,7 @@ def profile(
     return statistics
 
 
-def _profiling(reading: Reading, size: int) -> Callable[[Iterator[Any]], Iterator[Any]]:
+def _profiling(reading: Reading, size: int) -> Callable[[Any], Iterator[Any]]:
     def run(batches: Iterator[Any]) -> Iterator[Any]:
         from pyspark import TaskContext
 
@@ -88,7 +88,7 @@ def _profiling(reading: Reading, size: int) -> Callable[[Iterator[Any]], Iterato
     return run
 
 
-def _merging(size: int) -> Callable[[Iterator[Any]], Iterator[Any]]:
+def _merging(size: int) -> Callable[[Any], Iterator[Any]]:
     def run(batches: Iterator[Any]) -> Iterator[Any]:
         total = PartialProfile()
         for batch in batches:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -129,6 +130,22 @@ def exists(spark: SparkSession, path: str) -> bool:
         if "PATH_NOT_FOUND" in str(error) or "does not exist" in str(error):
             return False
     return True
+
+
+def local_path(spark: SparkSession, path: str) -> Path | None:
+    """A path on the file system of the driver; None if it is on any other storage."""
+    jvm: Any = spark._jvm
+    place = jvm.org.apache.hadoop.fs.Path(path)
+    configuration = spark._jsparkSession.sessionState().newHadoopConf()
+    qualified = place.getFileSystem(configuration).makeQualified(place).toUri()
+    return Path(qualified.getPath()) if qualified.getScheme() == "file" else None
+
+
+def provider_of(spark: SparkSession, table: str) -> str:
+    """The format of a table of the catalog, such as delta or iceberg; "" if it has none."""
+    rows = spark.sql(f"describe table extended {table}").collect()
+    provider = next((row.data_type for row in rows if row.col_name == "Provider"), "")
+    return str(provider).lower()
 
 
 def _with_corrupt(spark: SparkSession, source: RowSource, form: str | None) -> Any:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from matchwood.spark import compile_rules, register
+from matchwood.language import evaluate, parse
+from matchwood.spark import compile_rules, match_events, register
 from spark.cases import EVENTS, RIGHT
 
 pytestmark = pytest.mark.spark
@@ -55,3 +56,44 @@ def test_unreadable_events_have_no_rules(spark):
 def test_a_clash_is_refused(spark, compiled):
     with pytest.raises(ValueError, match="rename yours"):
         register(spark, compiled, "clash", columns="rule_id string")
+
+
+def test_rules_of_the_whole_language(spark):
+    rules = {
+        "everything": "* ilike '%MIMI%'",
+        "elements": "any(items, price > 10 and sku = 'x')",
+        "every": "every(items, price > 1)",
+        "lower": "lower(name) = 'ann'",
+        "not true": "(name = 'Ann' or age > 3) is not true",
+        "patterns": "name like any ('A%', 'B%')",
+        "threshold": "at_least(2, age > 1, name = 'Ann', path is null)",
+        "sum": "age > 2 * limit",
+        "families": "age in (7, 'seven')",
+    }
+    schema = "key int, name string, age int, limit int, path string, "
+    schema += "items array<struct<price: int, sku: string>>"
+    rows = [
+        (1, "Ann", 7, 3, "c:\\mimikatz.exe", [(12, "x"), (2, "y")]),
+        (2, "bob", 2, 2, None, [(12, "y"), (1, "x")]),
+        (3, "ANN", None, 2, None, []),
+        (4, None, 9, None, "mimi", None),
+    ]
+    events = spark.createDataFrame(rows, schema)
+    events.createOrReplaceTempView("orders")
+    table = spark.createDataFrame(list(rules.items()), "id string, rule string")
+    compiled = compile_rules(table)
+    assert compiled.rejected_count == 0
+    name, *_ = register(spark, compiled, "whole")
+    struct = ", ".join(events.columns)
+    found = spark.sql(f"select key, {name}(struct({struct})) as rules from orders").collect()
+    parsed = {rule_id: parse(text) for rule_id, text in rules.items()}
+    right = {
+        (row["key"], rule_id)
+        for row in events.collect()
+        for rule_id, tree in parsed.items()
+        if evaluate(tree, row.asDict(recursive=True)) is True
+    }
+    assert {rule_id for _, rule_id in right} == set(rules)
+    assert {(row["key"], rule_id) for row in found for rule_id in row["rules"]} == right
+    matched = match_events(events, compiled, keep=["key"]).collect()
+    assert {(row["key"], row["rule_id"]) for row in matched} == right

@@ -15,16 +15,9 @@ from typing import ClassVar
 
 import pytest
 
-from language.test_sql_engines import (
-    CASED,
-    DECIMALS,
-    DOUBLES,
-    INTEGERS,
-    STRINGS,
-    TIMES,
-    Writer,
-    quoted,
-)
+from language.sql_values import CASED, DECIMALS, DOUBLES, INTEGERS, LISTS, STRINGS, TIMES
+from language.sql_values import SMALL as SUMMANDS
+from language.test_sql_engines import Writer, quoted
 from matchwood import parse
 from matchwood.language import evaluate
 from matchwood.spark import compile_rules, match_events
@@ -60,6 +53,11 @@ class SparkWriter(Writer):
         "t1": ("timestamp", MOMENTS),
         "t2": ("timestamp_ntz", MOMENTS),
         "e1": ("date", [moment.date() for moment in MOMENTS]),
+        "l1": ("string", CASED),
+        "l2": ("string", CASED),
+        "n1": ("int", SUMMANDS),
+        "n2": ("int", SUMMANDS),
+        "x1": ("array<int>", LISTS),
     }
 
     def sql_time(self, value):
@@ -79,6 +77,18 @@ class SparkWriter(Writer):
         pattern = self.pattern()
         return f"{start} {quoted(pattern)}", f"{start} {spark_quoted(pattern)}"
 
+    def like_many(self):
+        name, which = self.rng.choice(["s1", "s2"]), self.rng.choice(["any", "all"])
+        patterns = [self.pattern() for _ in range(self.rng.randint(1, 3))]
+        start = f"{name} like {which}"
+        written = [", ".join(map(quote, patterns)) for quote in (quoted, spark_quoted)]
+        return f"{start} ({written[0]})", f"{start} ({written[1]})"
+
+    def elements(self):
+        number, op = self.rng.randint(-2, 6), self.rng.choice(["=", "<", ">=", "!="])
+        word, function = self.rng.choice([("any", "exists"), ("every", "forall")])
+        return f"{word}(x1, it {op} {number})", f"{function}(x1, e -> e {op} {number})"
+
     def operands(self):
         return [
             (["i1", "i2"], self.integer),
@@ -91,7 +101,7 @@ class SparkWriter(Writer):
         ]
 
     def leaves(self):
-        return [*super().leaves(), self.ilike, self.rlike]
+        return [*super().leaves(), self.ilike, self.rlike, self.elements]
 
     def ilike(self):
         pattern = "".join(self.rng.choices(["%", "_", "a", "B", "é", "Ö", "\\%"], k=2))

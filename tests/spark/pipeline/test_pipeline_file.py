@@ -98,6 +98,23 @@ def test_every_key(tmp_path):
     assert pipeline.spark == {"spark.sql.shuffle.partitions": "8", "spark.ui.enabled": "false"}
 
 
+def test_values_of_kafka(tmp_path):
+    text = """\
+        [rules]
+        table = "rules"
+        [events]
+        format = "kafka"
+        value = "json"
+        {}
+        keep = ["key"]
+        [matches]
+        table = "matches"
+        """
+    assert read(tmp_path, text.format("")).events.attributes == "value"
+    with pytest.raises(PipelineError, match="has 'value' and 'attributes'"):
+        read(tmp_path, text.format('attributes = "key"'))
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -118,6 +135,15 @@ def test_every_key(tmp_path):
         (("[matches]", "[job]\nmode = 'stream'\n[matches]"), ":8: a stream needs 'checkpoint'"),
         (("[matches]", "[job]\ntrigger = 'x'\n[matches]"), ":9: 'trigger' is for mode = 'stream'"),
         (("[matches]", "[matches]\nkey = 'day'"), ":9: 'key' is for format = 'kafka'"),
+        (('keep = ["key"]', 'keep = []\nvalue = "json"'), ":7: 'value' is for format = 'kafka'"),
+        (
+            ("[matches]", "[matches]\nwriter = 'workers'\npartition_by = ['key']"),
+            ":9: writer = 'workers' is for a path of Parquet, without partition_by and options",
+        ),
+        (
+            ("[matches]", "[job]\nlayout = 'sharded'\n[matches]\nwriter = 'workers'"),
+            ":11: writer = 'workers' is for mode = 'batch' and the replicated layout",
+        ),
         (
             ("[matches]", "[job]\ncheck = true\n[matches]"),
             ":9: unknown key 'check' in [job], did you mean 'enforce'?",

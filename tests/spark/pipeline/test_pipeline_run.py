@@ -215,15 +215,20 @@ def test_events_in_one_column(spark, form, tmp_path):
 
 
 @pytest.mark.parametrize("spark", ["classic"], indirect=True)
-def test_jobs_are_described(spark, form):
+@pytest.mark.parametrize(
+    ("writer", "stages"),
+    [("spark", ("compile", "match", "write")), ("workers", ("compile", "match"))],
+)
+def test_jobs_are_described(spark, form, writer, stages):
     """Spark lists the jobs of a stage under the name of the run and of the stage."""
-    form["job"]["name"] = "described"
+    form["job"]["name"] = f"described {writer}"
+    form["matches"]["writer"] = writer
     run(form, spark)
     assert spark.sparkContext.getLocalProperty("spark.job.description") is None
     jobs = spark.sparkContext._jsc.sc().statusStore().jobsList(None)
     told = [jobs.apply(place).description() for place in range(jobs.size())]
     described = {description.get() for description in told if description.isDefined()}
-    assert {f"described: {stage}" for stage in ("compile", "match", "write")} <= described
+    assert {f"described {writer}: {stage}" for stage in stages} <= described
 
 
 def test_tables_and_queries(spark, form, tmp_path, monkeypatch):

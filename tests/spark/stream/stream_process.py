@@ -1,9 +1,11 @@
 """A stream in a process of its own, which stops at a point and waits to be killed.
 
 The arguments are classic or connect, the folder, and the point: the beginning of a message that
-the stream logs or, after "file ", of the name of a file in the folder.
+the stream logs or, after "file ", of the name of a file in the folder. A fourth one is the sink, as
+the JSON of a `Sink`.
 """
 
+import json
 import logging
 import sys
 import threading
@@ -12,6 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from matchwood.spark import match_stream
+from matchwood.spark.endpoints import Sink
 from spark.spark_session import session
 
 _reached = threading.Event()
@@ -40,7 +43,7 @@ def watch(path):
     stop_here()
 
 
-def main(kind, folder, point):
+def main(kind, folder, point, sink="{}"):
     place = Path(folder)
     log = logging.getLogger("matchwood.spark.stream")
     log.setLevel(logging.INFO)
@@ -55,7 +58,7 @@ def main(kind, folder, point):
         stream.option("maxFilesPerTrigger", 1).json(f"{place}/events"),
         f"{place}/rules",
         checkpoint=f"{place}/checkpoint",
-        sink=f"{place}/sink",
+        sink=Sink(**{"path": f"{place}/sink"} | json.loads(sink)),
         keep=["key"],
         trigger="availableNow",
     )

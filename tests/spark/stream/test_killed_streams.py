@@ -1,5 +1,6 @@
 """A stream that is killed anywhere and started again neither loses nor repeats a match."""
 
+import json
 import os
 import signal
 import subprocess
@@ -10,6 +11,7 @@ from threading import Timer
 import pytest
 
 from matchwood.spark.stream.durable_log import DurableLog
+from spark.spark_session import needs_iceberg
 from spark.stream.stream_folders import (
     FIRST,
     PEOPLE,
@@ -27,7 +29,7 @@ THIRD = {"teens": "age between 13 and 19", "all": "true"}
 PATIENCE = 300
 
 
-def run(kind, folder, point=""):
+def run(kind, folder, point="", *sink):
     """Start the stream in a process, and kill it when it has reached the point."""
     mine = ("SPARK_REMOTE", "SPARK_LOCAL_REMOTE", "SPARK_CONNECT", "PYSPARK_REMOTE")
     environment = {name: it for name, it in os.environ.items() if not name.startswith(mine)}
@@ -35,7 +37,7 @@ def run(kind, folder, point=""):
     rest.mkdir(exist_ok=True)
     environment |= {"TMPDIR": str(rest), "SPARK_LOCAL_DIRS": str(rest)}
     process = subprocess.Popen(
-        [sys.executable, str(PROCESS), kind, str(folder), point],
+        [sys.executable, str(PROCESS), kind, str(folder), point, *sink],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
@@ -112,3 +114,25 @@ def test_killed_with_its_server(place):
     cut = 15 * (note["number"] + 1)  # micro-batches whose version was in the checkpoint
     assert cut >= 30
     assert pairs(rows) == right(FIRST, PEOPLE[:cut]) | right(SECOND, PEOPLE[cut:])
+
+
+@pytest.mark.connectors
+@pytest.mark.parametrize("spark", ["classic"], indirect=True)
+@pytest.mark.parametrize("form", ["delta", "iceberg"])
+def test_tables_have_each_match_once(place, form):
+    """The table has committed a micro-batch, and Spark has not."""
+    folder = place.folder
+    if form == "delta":
+        where, sink = f"{folder}/lake", {"format": "delta", "path": f"{folder}/lake"}
+    else:
+        needs_iceberg(place.spark)
+        where, sink = f"{folder}/warehouse/ice/lake", {"table": "ice.lake", "path": None}
+    run("classic", folder, "batch 1: committed", json.dumps(sink))
+    assert not (folder / "checkpoint" / "commits" / "1").exists()
+    before = place.spark.read.format(form).load(where).collect()
+    assert {row.batch for row in before} == {0, 1}
+    place.set_rules(SECOND)
+    run("classic", folder, "", json.dumps(sink))
+    rows = place.spark.read.format(form).load(where).collect()
+    assert pairs(rows) == right(FIRST, PEOPLE[:30]) | right(SECOND, PEOPLE[30:])
+    assert all(len(found) == 1 for found in versions_of(rows).values())

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from matchwood.index.build.text_kernels import LEFT
-from matchwood.index.build.texts import split
+from matchwood.index.build.texts import split, utf8_of
 from matchwood.kernels.programs import AND, NOT, OR, XNOR, XOR
 from matchwood.language import parse
 from matchwood.language.errors import RuleError
@@ -23,12 +21,10 @@ BoundText = tuple[str, int]
 
 def canonical_texts(rules: list[str]) -> list[str]:
     """`str(parse(rule))` of each rule; all of them must be valid."""
-    encoded = [rule.encode() for rule in rules]
-    data = np.frombuffer(b"".join(encoded), np.uint8)
-    offsets = np.r_[0, np.cumsum([len(rule) for rule in encoded])].astype(np.int64)
-    words, ends, spans = split(data, offsets)
+    data, offsets = utf8_of(rules)
+    words, ends, texts = split(data, offsets)
     raw = data.tobytes()
-    predicates = [_predicate(raw[low:high].decode()) for low, high in spans.tolist()]
+    predicates = [_predicate(raw[low:high].decode()) for low, high, _ in texts.tolist()]
     canonical = []
     program, bounds = words.tolist(), ends.tolist()
     for number, rule in enumerate(rules):

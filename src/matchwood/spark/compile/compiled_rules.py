@@ -57,6 +57,7 @@ class CompiledRules:
         self.rejected = rejected
         self.rejected_count = rejected_count
         self.schema = schema
+        self.everything = False  # whether a rule uses `*`, and so depends on all attributes
         self.operators: str | None = None  # the path of the module whose operators rules call
         self.warnings: list[str] = []
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
@@ -76,6 +77,15 @@ class CompiledRules:
 
     def __repr__(self) -> str:
         return f"<CompiledRules {self.version[:12]} of {self.rules:,} rules>"
+
+    @property
+    def needs(self) -> tuple[str, ...] | None:
+        """The attributes that answers depend on; None for all of them.
+
+        An operator gets the whole event and may use attributes that no rule mentions, as `*` does.
+        """
+        whole = self.everything or self.operators is not None
+        return None if whole else tuple(self.attributes)
 
     def ship(self, spark: SparkSession) -> tuple[str, ...]:
         """Send the segments to all executors, once per session; returns their names there."""
@@ -119,6 +129,7 @@ class CompiledRules:
             "id_type": self.id_type,
             "rejected": self.rejected_count,
             "attributes": self.attributes,
+            "everything": self.everything,
             "schema": schema_to_json(self.schema),
             "operators": self.operators,
             "segments": [[s.name, s.bytes, s.rules, s.sha256, s.shard] for s in self.segments],
@@ -127,7 +138,7 @@ class CompiledRules:
         row.coalesce(1).write.mode("overwrite").parquet(f"{path.rstrip('/')}/manifest")
 
 
-def _sending(names: Mapping[int, str]) -> Callable[[Iterator[Any]], Iterator[Any]]:
+def _sending(names: Mapping[int, str]) -> Callable[[Any], Iterator[Any]]:
     """A task that cuts the segments of these shards into pieces."""
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:
@@ -204,4 +215,5 @@ def load(spark: SparkSession, path: str) -> CompiledRules:
         folder=folder,
     )
     compiled.operators = facts.get("operators")
+    compiled.everything = bool(facts.get("everything"))
     return compiled

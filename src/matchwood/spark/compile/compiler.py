@@ -201,7 +201,7 @@ def _gathered(
             )
         for attribute, kinds in about["attributes"].items():
             families.setdefault(attribute, set()).update(kinds)
-    return CompiledRules(
+    compiled = CompiledRules(
         version=version,
         id_type=id_type,
         segments=segments,
@@ -211,3 +211,5 @@ def _gathered(
         schema=schema,
         folder=folder,
     )
+    compiled.everything = any(about["everything"] for about in facts.values())
+    return compiled

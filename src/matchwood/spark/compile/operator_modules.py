@@ -38,7 +38,7 @@ def check_operators(spark: SparkSession, module: str | None) -> None:
     known.add(module)
 
 
-def _importing(module: str) -> Callable[[Iterator[Any]], Iterator[Any]]:
+def _importing(module: str) -> Callable[[Any], Iterator[Any]]:
     """A task that tries to import the operators and reports why it could not."""
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:

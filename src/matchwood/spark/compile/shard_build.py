@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 from matchwood.language import parse
 from matchwood.language.errors import RuleError
-from matchwood.language.tree import Call, Node, attributes_in, walk
+from matchwood.language.tree import Call, Node, attributes_in, reads_everything, walk
 from matchwood.language.tree.arithmetic import Attribute
+from matchwood.language.tree.subjects import named
 from matchwood.language.values import read
 from matchwood.schema import Schema
 from matchwood.spark.compile import pieces
@@ -43,7 +44,7 @@ class Rejected(NamedTuple):
     reason: str
 
 
-def compiling(options: BuildOptions) -> Callable[[Iterator[Any]], Iterator[Any]]:
+def compiling(options: BuildOptions) -> Callable[[Any], Iterator[Any]]:
     """A task that turns the rules of one shard into the pieces of its segment."""
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:
@@ -69,6 +70,7 @@ def build_shard(batches: Iterator[Any], options: BuildOptions, shard: int) -> It
         operators=options.operators,
         statistics=_statistics(options.statistics),
     )
+    matcher.store.build_threads = 1  # other tasks use the other cores
     rejected: list[Rejected] = []
     if collected:
         table = pa.Table.from_batches(collected)
@@ -151,13 +153,16 @@ def _facts(matcher: Any, path: Path, rejected: int) -> dict[str, Any]:
     ids: list[Any] = []
     texts: list[str] = []
     families: dict[str, set[str]] = {}
+    everything = False
     with collection_paused():
         for part in matcher.store.snapshot.parts:
             ids += part.details.ids.tolist()
             texts += canonical_texts(list(part.details.rules))
             _add_attributes(part.segment, families)
-            for rule in part.rules(part.segment.costly):
-                _add_mentioned(parse(rule), families)
+            costly = [parse(rule) for rule in part.rules(part.segment.costly)]
+            for tree in costly:
+                _add_mentioned(tree, families)
+            everything = everything or any(map(reads_everything, (*part.segment.opaque, *costly)))
         buckets = bucket_hashes(zip(ids, texts, strict=True))
     return {
         "rules": len(ids),
@@ -165,6 +170,7 @@ def _facts(matcher: Any, path: Path, rejected: int) -> dict[str, Any]:
         "bytes": path.stat().st_size,
         "sha256": pieces.sha256_of(path),
         "attributes": {name: sorted(kinds) for name, kinds in families.items()},
+        "everything": everything,
         "buckets": buckets,
     }
 
@@ -184,10 +190,12 @@ def _add_mentioned(tree: Node, families: dict[str, set[str]]) -> None:
     for name in attributes_in(tree):
         families.setdefault(name, set())
     for node in walk(tree):
-        for name, family in expected_families(node):
-            families[name].add(str(family))
+        for asked, family in expected_families(node):
+            for name in named(asked):
+                families[name].add(str(family))
         if isinstance(node, Call) and node.name == "contains":
             subject, item = node.arguments
             kind = read(item).family
             if isinstance(subject, Attribute) and kind is not None:
-                families[subject.name].add(str(kind))
+                for name in named(subject.name):
+                    families[name].add(str(kind))

@@ -6,7 +6,14 @@ from collections.abc import Iterable, Sequence
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, LongType, StringType, StructField, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+)
 
 from matchwood.schema import Schema
 from matchwood.spark.compile.compiled_rules import CompiledRules
@@ -14,6 +21,7 @@ from matchwood.spark.compile.operator_modules import check_operators
 from matchwood.spark.events.event_attributes import Reading, column, prepare
 from matchwood.spark.executors import check_executors
 from matchwood.spark.kernel_shipping import ship_kernels
+from matchwood.spark.match.match_files import FACTS, writing
 from matchwood.spark.match.plan import EVENTS, FORMER_OUTPUTS, REPLICATED, ROWS, SHARDED, Plan
 from matchwood.spark.match.tasks import matching, rejecting
 from matchwood.spark.session import session_of
@@ -58,22 +66,72 @@ def match_events(
     output = FORMER_OUTPUTS.get(output, output)
     _check_arguments(keep, output, limit, layout, rejects)
     if layout is None:
-        layout = REPLICATED if compiled.bytes <= memory else SHARDED
+        layout = layout_of(compiled, memory)
     frame, reading = _prepared(events, compiled, keep, attributes, enforce)
-    plan = Plan(
+    plan = _plan(events, compiled, reading, output, layout, rejects is not None, tags, limit)
+    return _matched(events, frame, plan, compiled.version, keep, rejects)
+
+
+def layout_of(compiled: CompiledRules, memory: int = MEMORY) -> str:
+    """The layout for rules of a size."""
+    return REPLICATED if compiled.bytes <= memory else SHARDED
+
+
+def match_into_files(
+    events: DataFrame,
+    compiled: CompiledRules,
+    folder: str,
+    *,
+    keep: Sequence[str],
+    attributes: str | None,
+    output: str,
+    tags: Iterable[str] | None,
+    limit: int | None,
+    enforce: bool,
+) -> DataFrame:
+    """Matches that workers write to files in a folder of theirs.
+
+    The result has a row with `facts` per task, and one with a `reason` per event that cannot be
+    read; see `match_files`.
+    """
+    frame, reading = _prepared(events, compiled, keep, attributes, enforce)
+    plan = _plan(events, compiled, reading, output, REPLICATED, True, tags, limit)
+    schema = _schema(events, keep, plan.id_type, output, True).add(FACTS, BinaryType())
+    written = frame.mapInArrow(writing(plan, folder, compiled.version), schema)
+    return written.select(*(column(name) for name in keep), "reason", FACTS)
+
+
+def columns_of_matches(
+    events: DataFrame, keep: Sequence[str], id_type: str, output: str
+) -> StructType:
+    """The columns of matches, as `match_events` promises them."""
+    schema = _schema(events, keep, id_type, output, False)
+    return schema.add("rules_version", StringType())
+
+
+def _plan(
+    events: DataFrame,
+    compiled: CompiledRules,
+    reading: Reading,
+    output: str,
+    layout: str,
+    rejects: bool,
+    tags: Iterable[str] | None,
+    limit: int | None,
+) -> Plan:
+    return Plan(
         compiled.ship(session_of(events)),
         compiled.id_type,
         reading,
         output,
         layout,
-        rejects is not None,
+        rejects,
         None if tags is None else _names(tags, "tags"),
         limit,
         compiled.schema,
         compiled.operators,
         ship_kernels(session_of(events)),
     )
-    return _matched(events, frame, plan, compiled.version, keep, rejects)
 
 
 def _prepared(
@@ -86,12 +144,10 @@ def _prepared(
     """The columns of events that the rules need, and how a worker reads them."""
     check_executors(session_of(events))
     check_operators(session_of(events), compiled.operators)
-    # An operator gets the whole event and may use attributes that no rule mentions.
-    mentioned = compiled.attributes if compiled.operators is None else None
     if enforce and compiled.schema is None:
         raise ValueError("enforce: the rules were compiled without a schema to hold events to")
     enforced = compiled.schema if enforce else None
-    return prepare(events, attributes, keep, mentioned, enforced)
+    return prepare(events, attributes, keep, compiled.needs, enforced)
 
 
 def _matched(

@@ -64,7 +64,11 @@ class MatchWriter:
             for low, high in _cuts(sizes[numbers] + row_size if len(numbers) else sizes[:0]):
                 rows = pa.array(numbers[low:high])
                 taken = [column.take(rows) for column in kept]
-                yield self._batch(taken, ids.take(pa.array(rule_indexes[low:high])))
+                yield self._batch(taken, self._ids(ids, pa.array(rule_indexes[low:high])))
+
+    def _ids(self, ids: Any, indexes: Any) -> Any:
+        """The ids of rules by their indexes; Spark accepts them only in full."""
+        return ids.take(indexes)
 
     def _lists(
         self, kept: Sequence[Any], events: int, pairs: list[SlicePairs], ids: Any, sizes: Any
@@ -90,7 +94,7 @@ class MatchWriter:
         for low, high in _cuts(sizes):
             values = pa.array(rules[bounds[low] : bounds[high]])
             if ids is not None and ids.type != pa.int64():
-                values = ids.take(values)
+                values = self._ids(ids, values)
             offsets = pa.array((bounds[low : high + 1] - bounds[low]).astype(np.int32))
             rule_lists = pa.ListArray.from_arrays(offsets, values)
             yield self._batch([column.slice(low, high - low) for column in kept], rule_lists)

@@ -15,9 +15,11 @@ from matchwood.spark.match.plan import Plan
 from matchwood.spark.match.text_matching import match_texts
 
 
-def match_replicated(plan: Plan, batches: Iterator[Any]) -> Iterator[Any]:
+def match_replicated(
+    plan: Plan, batches: Iterator[Any], writer: MatchWriter | None = None
+) -> Iterator[Any]:
     """The matches of a partition. Segments are opened only if there is an event."""
-    writer = MatchWriter(plan)
+    writer = writer or MatchWriter(plan)
     rules = None
     for table in gathered(batches):
         rules = rules or opened(plan)

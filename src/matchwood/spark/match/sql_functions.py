@@ -51,7 +51,7 @@ def register(
     plan = Plan(
         compiled.ship(spark),
         compiled.id_type,
-        Reading(COLUMNS, (), tuple(compiled.attributes), ()),
+        Reading(COLUMNS, (), compiled.needs, ()),
         EVENTS,
         REPLICATED,
         False,
@@ -200,8 +200,8 @@ def rules_of_structs(plan: Plan, events: Any) -> Any:
 
     names = [events.type.field(number).name for number in range(events.type.num_fields)]
     table = pa.table(events.flatten(), names=names)
-    wanted = plan.reading.wanted or ()
-    chosen = [name for name in names if provides(name, wanted)]
+    wanted = plan.reading.wanted
+    chosen = names if wanted is None else [name for name in names if provides(name, wanted)]
     read = read_events(table, plan.reading._replace(attributes=tuple(chosen)))
     lists = _lists(plan, read.events)
     valid = np.asarray(events.is_valid())

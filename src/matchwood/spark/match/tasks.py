@@ -21,7 +21,7 @@ BATCHES_AHEAD = 2
 # Seconds after which a full queue is tried again, so that a stopped reader is noticed.
 _PAUSE = 0.2
 
-Task = Callable[[Iterator[Any]], Iterator[Any]]
+Task = Callable[[Any], Iterator[Any]]
 
 
 def matching(plan: Plan) -> Task:

@@ -11,7 +11,7 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, replace
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -32,6 +32,8 @@ from matchwood.spark.pipeline.toml_lines import key_lines
 _VARIABLE = re.compile(r"\$(\$\{)|\$\{(?P<name>[A-Za-z_]\w*)(?::-(?P<default>[^}]*))?\}|\$\{")
 # The name of the variable that stands for the folder of the pipeline file.
 FOLDER_VARIABLE = "HERE"
+# The column in which Spark has the value of a message of Kafka.
+KAFKA_VALUE = "value"
 Section = TypeVar("Section")
 
 
@@ -161,7 +163,9 @@ class _Reader:
         }
         pipeline = Pipeline(**sections, spark=spark, file=self.file, lines=self.lines)
         check(pipeline)
-        return pipeline
+        if pipeline.events.value is None:
+            return pipeline
+        return replace(pipeline, events=replace(pipeline.events, attributes=KAFKA_VALUE))
 
     def section(self, kind: type[Section], form: object, name: str) -> Section:
         keys = self.table(form, (name,))
@@ -280,11 +284,15 @@ def check(pipeline: Pipeline) -> None:
     """Check what depends on several keys."""
     _check_source(pipeline, "rules", pipeline.rules)
     _check_source(pipeline, "events", pipeline.events)
+    if pipeline.events.value is not None:
+        _check_value(pipeline)
     for name in ("matches", "rejects", "rejected_rules"):
         sink = getattr(pipeline, name)
         if sink is not None:
             _check_sink(pipeline, name, sink)
     job = pipeline.job
+    if pipeline.matches.writer == "workers":
+        _check_workers_write(pipeline)
     if job.limit is not None and job.limit < 1:
         raise pipeline.error(f"limit is at least 1, found {job.limit}", "job", "limit")
     if job.mode == "stream" and job.checkpoint is None:
@@ -308,6 +316,25 @@ def _check_source(pipeline: Pipeline, name: str, source: RowSource) -> None:
         raise pipeline.error(f"[{name}] needs 'path', 'table', 'query' or 'format'", name)
     if written == ["path"] and format_of(source) is None:
         raise pipeline.error(f"[{name}] needs 'format': its path has no ending", name, "path")
+
+
+def _check_workers_write(pipeline: Pipeline) -> None:
+    sink, job = pipeline.matches, pipeline.job
+    if sink.path is None or format_of(sink) != "parquet" or sink.partition_by or sink.options:
+        message = "writer = 'workers' is for a path of Parquet, without partition_by and options"
+    elif job.mode == "stream" or job.layout == "sharded":
+        message = "writer = 'workers' is for mode = 'batch' and the replicated layout"
+    else:
+        return
+    raise pipeline.error(message, "matches", "writer")
+
+
+def _check_value(pipeline: Pipeline) -> None:
+    if pipeline.events.format != "kafka":
+        raise pipeline.error("'value' is for format = 'kafka'", "events", "value")
+    if pipeline.events.attributes is not None:
+        message = "[events] has 'value' and 'attributes': expected one of them"
+        raise pipeline.error(message, "events", "attributes")
 
 
 def _check_sink(pipeline: Pipeline, name: str, sink: Sink) -> None:

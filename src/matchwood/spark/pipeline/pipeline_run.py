@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,13 +30,14 @@ from matchwood.spark.json_lines import CORRUPT, CORRUPT_REASON
 from matchwood.spark.kernel_shipping import count_kernels, ship_kernels
 from matchwood.spark.match.event_matching import match_events
 from matchwood.spark.match.plan import EVENTS, ROWS
+from matchwood.spark.pipeline.file_output import FileOutput, counts_of, file_output
 from matchwood.spark.pipeline.interrupt import Interrupt
 from matchwood.spark.pipeline.pipeline_file import Pipeline, PipelineError
 from matchwood.spark.pipeline.preflight import (
     check_columns,
     check_sink,
     open_source,
-    text_of_binary,
+    text_if_kept,
 )
 from matchwood.spark.pipeline.report_page import page
 from matchwood.spark.pipeline.stream_run import StreamRun
@@ -239,7 +240,7 @@ class _PipelineRun:
         for key in ("keep", "attributes"):
             check_columns(pipeline, "events", events, key)
         self.check_sinks()
-        events = text_of_binary(events, pipeline.events.attributes)
+        events = text_if_kept(events, pipeline.events)
         try:
             check_operators(self.spark, pipeline.job.operators)
         except MissingOperators as error:
@@ -307,6 +308,9 @@ class _PipelineRun:
     def matched(self, events: DataFrame, compiled: CompiledRules, summary: Summary) -> Summary:
         """Match, count and write in one pass over the events."""
         pipeline = self.pipeline
+        output = file_output(pipeline, self.spark, events, compiled)
+        if output is not None:
+            return self.matched_by_files(output, compiled, summary)
         keep, job = pipeline.events.keep, pipeline.job
         corrupt = tuple(corrupt_columns(events))
         frame = match_events(
@@ -345,6 +349,27 @@ class _PipelineRun:
                     self.outcome = f"{counts.events_rejected:,} to {location(pipeline.rejects)}"
         finally:
             frame.unpersist()
+        return replace(summary, counts=counts)
+
+    def matched_by_files(
+        self, output: FileOutput, compiled: CompiledRules, summary: Summary
+    ) -> Summary:
+        """The same with workers that write the matches, and count them meanwhile."""
+        pipeline = self.pipeline
+        with ExitStack() as stack:
+            with self.stage("match"):
+                rejected, facts = stack.enter_context(output.matched())
+                counts = counts_of(facts, rejected.count(), compiled)
+                counts = count_reasons(counts, rejected, REASON)
+                self.outcome = f"{counts.events:,} events, {counts.matches:,} matches"
+            with self.stage("write"):
+                output.put_in_place(facts)
+                self.outcome = f"to {location(pipeline.matches)}"
+            if pipeline.rejects is not None:
+                with self.stage("rejects"):
+                    kept = [column(name) for name in pipeline.events.keep]
+                    write(self.rejects(rejected, kept, ()), pipeline.rejects)
+                    self.outcome = f"{counts.events_rejected:,} to {location(pipeline.rejects)}"
         return replace(summary, counts=counts)
 
     def rejects(self, frame: DataFrame, kept: list[Column], corrupt: tuple[str, ...]) -> DataFrame:

@@ -13,12 +13,14 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType
 
 from matchwood.schema.errors import nearest
-from matchwood.spark.endpoints import RowSource, Sink
+from matchwood.spark.endpoints import EventSource, RowSource, Sink
 from matchwood.spark.events.event_attributes import column
 from matchwood.spark.json_lines import CORRUPT
 from matchwood.spark.pipeline.pipeline_file import Pipeline, PipelineError
 from matchwood.spark.storage import corrupt_columns, exists, load_source, reason
 
+# Formats that every Spark has.
+FORMATS_OF_SPARK = {"parquet", "orc", "json", "csv", "text"}
 _NO_FORMAT = re.compile("Failed to find (the )?data source", re.IGNORECASE)
 
 
@@ -62,11 +64,15 @@ def check_columns(pipeline: Pipeline, name: str, frame: DataFrame, key: str) -> 
             raise pipeline.error(f"{key}: [{name}] has no column {wanted!r}{hint}", name, key)
 
 
-def text_of_binary(events: DataFrame, attributes: str | None) -> DataFrame:
-    """Decode the column of events if it is binary: Kafka gives JSON texts as bytes."""
-    if attributes is None or not isinstance(events.schema[attributes].dataType, BinaryType):
+def text_if_kept(events: DataFrame, source: EventSource) -> DataFrame:
+    """Decode the column of events if it is binary, as in Kafka, and is kept beside the matches.
+
+    It is matched as it is, but whoever reads the matches expects a text there.
+    """
+    name = source.attributes
+    if name not in source.keep or not isinstance(events.schema[name].dataType, BinaryType):
         return events
-    return events.withColumn(attributes, column(attributes).cast("string"))
+    return events.withColumn(name, column(name).cast("string"))
 
 
 def check_sink(
@@ -111,6 +117,8 @@ def _check_table(
 
 
 def _knows(spark: SparkSession, form: str) -> bool:
+    if form in FORMATS_OF_SPARK:  # for which asking would write a stack trace to the log
+        return True
     try:
         _ = spark.read.format(form).load().schema
     except Exception as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from time import sleep
 from typing import Any
 
@@ -28,6 +29,16 @@ from matchwood.spark.stream.streaming import BatchFigures, match_stream
 
 # Seconds between two looks at a stream, and so until an interrupt is noticed.
 LOOK_SECONDS = 0.5
+# In Spark's connector of Kafka before 4.1.3, the first micro-batch after a restart may fail when
+# it is complete, while its figures are collected (SPARK-55271). The restart after that goes on.
+FAULTY_CALL = (
+    'Cannot invoke "scala.collection.IterableOps.map(scala.Function1)" because the return value '
+    'of "scala.Option.get()" is null'
+)
+FAULT = (
+    "the stream was ended by a mistake in Spark's connector of Kafka (SPARK-55271, mended in "
+    "4.1.3); going on"
+)
 NOT_COUNTED = (
     "matches were not counted: through Spark Connect, that is done only if [matches] is a folder "
     "of files"
@@ -48,6 +59,8 @@ class StreamRun:
         self._before = {name: self._last(name) for name in ("matches", "rejects")}
         self._schema: StructType | None = None
         self._looked: object = None  # the last progress that was looked at
+        self._start: Callable[[], Any] | None = None  # begins the query, or goes on with it
+        self._restarted = False
         self.query: Any = None
 
     def start(self, events: DataFrame, schema: Schema | None) -> None:
@@ -57,28 +70,30 @@ class StreamRun:
             raise pipeline.error("[events] is a table: expected a stream, or mode = 'batch'", "job")
         assert job.checkpoint is not None
         self._schema = events.schema
+        self._start = partial(
+            match_stream,
+            events,
+            pipeline.rules,
+            checkpoint=job.checkpoint,
+            sink=pipeline.matches,
+            keep=pipeline.events.keep,
+            attributes=pipeline.events.attributes,
+            output=pipeline.matches.output,
+            tags=job.tags or None,
+            limit=job.limit,
+            layout=None if job.layout == "auto" else job.layout,
+            rejects=pipeline.rejects,
+            rejected_rules=pipeline.rejected_rules,
+            schema=schema,
+            enforce=job.enforce,
+            operators=job.operators,
+            poll=job.poll or 0,
+            trigger=job.trigger,
+            name=job.name,
+            report=None if is_connect(self._spark) else self._report,
+        )
         try:
-            self.query = match_stream(
-                events,
-                pipeline.rules,
-                checkpoint=job.checkpoint,
-                sink=pipeline.matches,
-                keep=pipeline.events.keep,
-                attributes=pipeline.events.attributes,
-                output=pipeline.matches.output,
-                tags=job.tags or None,
-                limit=job.limit,
-                layout=None if job.layout == "auto" else job.layout,
-                rejects=pipeline.rejects,
-                rejected_rules=pipeline.rejected_rules,
-                schema=schema,
-                enforce=job.enforce,
-                operators=job.operators,
-                poll=job.poll or 0,
-                trigger=job.trigger,
-                name=job.name,
-                report=None if is_connect(self._spark) else self._report,
-            )
+            self.query = self._start()
         except UnusableRules as error:
             raise pipeline.error(f"[rules]: {error}", "rules") from error
         except ValueError as error:
@@ -92,7 +107,7 @@ class StreamRun:
 
         It ends after the micro-batch that is running, or at once at a second interrupt.
         """
-        while not self.query.awaitTermination(LOOK_SECONDS):
+        while not self._ended():
             self._look()
             if interrupt.times:
                 self._stop(interrupt)
@@ -101,6 +116,20 @@ class StreamRun:
         interrupted = interrupt.times > 0
         interrupt.times = 0
         return interrupted
+
+    def _ended(self) -> bool:
+        """Whether the query has ended by itself, after a look at it for some time."""
+        try:
+            return bool(self.query.awaitTermination(LOOK_SECONDS))
+        except Exception as error:
+            of_kafka = self._pipeline.events.format == "kafka"
+            if self._restarted or not of_kafka or FAULTY_CALL not in str(error):
+                raise
+        assert self._start is not None
+        self._restarted = True
+        self._told(FAULT)
+        self.query = self._start()
+        return False
 
     def _stop(self, interrupt: Interrupt) -> None:
         """Stop the query when a micro-batch is complete, or at once at a second interrupt."""

@@ -7,33 +7,28 @@ same version, however the rules have changed since.
 
 from __future__ import annotations
 
-import json
 import logging
 import uuid
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import PurePosixPath
 from time import monotonic
 from typing import Any
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from matchwood.schema import Schema
 from matchwood.spark.compile.compiled_rules import CompiledRules, load
 from matchwood.spark.compile.compiler import compile_rules
-from matchwood.spark.compile.rules_version import schema_to_json
 from matchwood.spark.endpoints import ENDINGS, RuleSource, Sink, format_of
-from matchwood.spark.events.event_attributes import column
-from matchwood.spark.storage import exists, load_source, reason, write
+from matchwood.spark.storage import exists, reason, write
 from matchwood.spark.stream.durable_log import DurableLog, Note, clear
+from matchwood.spark.stream.rule_signatures import frame_of, listed, paths_of, signature
 
 # Seconds after which rules that could not be compiled are tried again, even if unchanged.
 RETRY_SECONDS = 60.0
-# Formats whose tables are nothing but their files, which tell whether they changed; tables in
-# other formats have to be read for that.
-_FILE_TABLES = {"parquet", "orc", "json", "csv", "text", "avro"}
 log = logging.getLogger("matchwood.spark.stream")
 
 
@@ -186,7 +181,7 @@ def source_of(spark: SparkSession, rules: str | RuleSource) -> RuleSource:
     """The source that a text means: a table, a folder of compiled rules, or one of rules."""
     if isinstance(rules, RuleSource):
         if rules.path is not None and format_of(rules) is None:
-            return replace(rules, format=_format_in(spark, _paths(rules)))
+            return replace(rules, format=_format_in(spark, paths_of(rules)))
         return rules
     if _is_table(spark, rules):
         return RuleSource(table=rules)
@@ -202,20 +197,10 @@ def _is_table(spark: SparkSession, name: str) -> bool:
         return False
 
 
-def frame_of(spark: SparkSession, source: RuleSource) -> DataFrame:
-    """The rules as they are now."""
-    if source.table is not None:
-        spark.catalog.refreshTable(source.table)  # else Spark may use an old list of its files
-    frame = load_source(spark, source, False)
-    if source.select:
-        frame = frame.selectExpr(*source.select)
-    return frame if source.where is None else frame.where(source.where)
-
-
 def _format_in(spark: SparkSession, paths: Sequence[str]) -> str:
     """The format that the endings of the files stand for."""
-    listed = _listed(spark, paths).select("path").limit(1_000).collect()
-    names = {PurePosixPath(row.path.removesuffix(".gz")).suffix for row in listed}
+    files = listed(spark, paths).select("path").limit(1_000).collect()
+    names = {PurePosixPath(row.path.removesuffix(".gz")).suffix for row in files}
     formats = {ENDINGS[name] for name in names if name in ENDINGS}
     if len(formats) != 1:
         raise UnusableRules(
@@ -223,50 +208,3 @@ def _format_in(spark: SparkSession, paths: Sequence[str]) -> str:
             "use RuleSource(path=…, format=…)"
         )
     return formats.pop()
-
-
-def _paths(source: RuleSource) -> list[str]:
-    return [source.path] if isinstance(source.path, str) else list(source.path or ())
-
-
-def _listed(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
-    """The names, times and sizes of files, whose content is not read."""
-    reader = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
-    return reader.load(list(paths)).select("path", "modificationTime", "length")
-
-
-# Whether rules have changed
-
-
-def signature(spark: SparkSession, source: RuleSource, schema: Schema | None) -> str:
-    """A text that differs when the rules, or how they are read, have changed."""
-    about = {**asdict(source), "schema": schema_to_json(schema), "files": None, "rows": None}
-    if source.compiled is not None:
-        about["files"] = _hash(_listed(spark, [f"{source.compiled.rstrip('/')}/manifest"]))
-    elif source.path is not None:
-        about["files"] = _hash(_listed(spark, _paths(source)))
-    else:
-        frame = frame_of(spark, source)
-        files = frame.inputFiles() if _is_file_table(spark, source.table) else []
-        if files:
-            about["files"] = _hash(_listed(spark, files))
-        else:
-            names = [source.id, source.rule, source.tags, source.priority]
-            about["rows"] = _hash(frame.select(*(column(name) for name in names if name)))
-    return json.dumps(about, sort_keys=True, default=str)
-
-
-def _hash(frame: DataFrame) -> list[str]:
-    """The count, sum and xor of the hashes of all rows, which do not depend on their order."""
-    hashes = frame.select(F.xxhash64(*(column(name) for name in frame.columns)).alias("hash"))
-    total = F.sum(F.col("hash").cast("decimal(20, 0)"))
-    row = hashes.agg(F.count(F.lit(1)), total, F.bit_xor("hash")).collect()[0]
-    return [str(value) for value in row]
-
-
-def _is_file_table(spark: SparkSession, table: str | None) -> bool:
-    if table is None or spark.catalog.getTable(table).tableType not in ("MANAGED", "EXTERNAL"):
-        return False
-    rows = spark.sql(f"describe table extended {table}").collect()
-    provider = next((row.data_type for row in rows if row.col_name == "Provider"), "")
-    return str(provider).lower() in _FILE_TABLES

@@ -17,8 +17,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StructType
 
 from matchwood.spark.endpoints import Sink, format_of
-from matchwood.spark.storage import write
+from matchwood.spark.storage import location, write
 from matchwood.spark.stream.durable_log import DurableLog
+from matchwood.spark.stream.table_transactions import Transactions, transactions_of
 
 # The column with the number of the micro-batch.
 BATCH = "batch"
@@ -47,7 +48,7 @@ class StreamSink(Protocol):
 
 
 def sink_of(sink: str | Sink | SinkFunction) -> StreamSink:
-    """The sink for an argument: a folder gets each match once, anything else at least once."""
+    """The sink for an argument: folders and tables with transactions get each match once."""
     if isinstance(sink, str):
         return FileSink(sink)
     if isinstance(sink, Sink):
@@ -124,19 +125,36 @@ class FileSink:
 
 
 class AppendSink:
-    """Appends rows wherever Spark can write, with the number of their micro-batch."""
+    """Appends rows wherever Spark can write, with the number of their micro-batch.
+
+    Tables of Delta and Iceberg know which micro-batches they have, and take each of them once.
+    """
 
     def __init__(self, sink: Sink) -> None:
         self._sink = replace(sink, mode="append")
+        self._transactions: Transactions | None = None
 
     def begin(self, spark: SparkSession, stream: str, schema: StructType) -> None:
-        pass
+        table = self._sink.table
+        if table is not None and not spark.catalog.tableExists(table):
+            # An empty table, which says what format it got where none was named.
+            rows = spark.createDataFrame([], StructType([*schema.fields]).add(BATCH, LongType()))
+            write(rows, self._sink)
+        self._transactions = transactions_of(spark, self._sink, stream)
 
     def done(self, spark: SparkSession, number: int) -> bool:
-        return False
+        return self._transactions is not None and self._transactions.done(spark, number)
 
     def write(self, frame: DataFrame, number: int) -> None:
-        write(numbered(frame, number), self._sink)
+        spark = frame.sparkSession
+        if self.done(spark, number):
+            return
+        sink = self._sink
+        if self._transactions is not None:
+            sink = replace(sink, options={**sink.options, **self._transactions.options(number)})
+        log.info("batch %d: writing %s", number, location(sink))
+        write(numbered(frame, number), sink)
+        log.info("batch %d: committed to %s", number, location(sink))
 
 
 class FunctionSink:

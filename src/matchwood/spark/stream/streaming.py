@@ -72,10 +72,11 @@ def match_stream(
     cannot be used, a warning is logged and the stream goes on with the rules that it has.
 
     `sink` is a folder, which has each match exactly once however often the query is killed and
-    started again with this `checkpoint`; `read_matches` reads it. Any other `Sink(…)`, or a
-    function of the rows and the number of the micro-batch, gets each match at least once, with the
-    column `batch` to recognise repetitions. `rejects` takes the events that cannot be read, with
-    the column `reason`; `rejected_rules` takes the rules that cannot, with one folder per version.
+    started again with this `checkpoint`; `read_matches` reads it. So has a table of Delta or
+    Iceberg. Any other `Sink(…)`, or a function of the rows and the number of the micro-batch, gets
+    each match at least once, with the column `batch` to recognise repetitions. `rejects` takes the
+    events that cannot be read, with the column `reason`; `rejected_rules` takes the rules that
+    cannot, with one folder per version.
 
     `operators` is the import path of a module whose operators rules may call; executors import it.
     With `enforce`, events that break the `schema` go to `rejects` too. `trigger` is an interval
@@ -127,9 +128,10 @@ def _check_arguments(keep: Sequence[str], checkpoint: str, *sinks: object) -> No
         if kept.lower() in (BATCH, REASON, UNREADABLE, CORRUPT):
             raise ValueError(f"keep: {kept!r} is the name of a column that is added; rename yours")
     paths = [sink if isinstance(sink, str) else getattr(sink, "path", None) for sink in sinks]
-    folders = [path.rstrip("/") for path in (checkpoint, *paths) if path is not None]
-    if len(set(folders)) < len(folders):
-        raise ValueError("checkpoint, sink and rejects need a folder each")
+    tables = [getattr(sink, "table", None) for sink in sinks]
+    places = [path.rstrip("/") for path in (checkpoint, *paths, *tables) if path is not None]
+    if len(set(places)) < len(places):
+        raise ValueError("checkpoint, sink and rejects need a folder each, or a table each")
 
 
 class BatchFigures(NamedTuple):

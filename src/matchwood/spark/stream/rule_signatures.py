@@ -1,0 +1,109 @@
+"""Whether rules have changed, told by as little reading as their source allows.
+
+Of compiled rules that is the manifest, of files their names, times and sizes, and of tables of
+Delta and Iceberg the version that is current. All rows of other tables and of queries have to be
+read and hashed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from matchwood.schema import Schema
+from matchwood.spark.compile.rules_version import schema_to_json
+from matchwood.spark.endpoints import RuleSource, format_of
+from matchwood.spark.events.event_attributes import column
+from matchwood.spark.storage import load_source, provider_of
+
+# Formats whose tables are nothing but their files.
+_FILE_TABLES = {"parquet", "orc", "json", "csv", "text", "avro"}
+# Options that choose an old version of a table, whose rows never change.
+_TIME_TRAVEL = {"versionasof", "timestampasof", "snapshot-id", "as-of-timestamp", "branch", "tag"}
+
+
+def signature(spark: SparkSession, source: RuleSource, schema: Schema | None) -> str:
+    """A text that differs when the rules, or how they are read, have changed."""
+    about = {**asdict(source), "schema": schema_to_json(schema), "files": None, "rows": None}
+    if source.compiled is not None:
+        about["files"] = _hash(listed(spark, [f"{source.compiled.rstrip('/')}/manifest"]))
+    elif (version := _table_version(spark, source)) is not None:
+        about["version"] = version
+    elif source.path is not None:
+        about["files"] = _hash(listed(spark, paths_of(source)))
+    else:
+        frame = frame_of(spark, source)
+        files = frame.inputFiles() if _provider(spark, source) in _FILE_TABLES else []
+        if files:
+            about["files"] = _hash(listed(spark, files))
+        else:
+            names = [source.id, source.rule, source.tags, source.priority]
+            about["rows"] = _hash(frame.select(*(column(name) for name in names if name)))
+    return json.dumps(about, sort_keys=True, default=str)
+
+
+def frame_of(spark: SparkSession, source: RuleSource) -> DataFrame:
+    """The rules as they are now."""
+    if source.table is not None:
+        spark.catalog.refreshTable(source.table)  # else Spark may use an old list of its files
+    frame = load_source(spark, source, False)
+    if source.select:
+        frame = frame.selectExpr(*source.select)
+    return frame if source.where is None else frame.where(source.where)
+
+
+def paths_of(source: RuleSource) -> list[str]:
+    return [source.path] if isinstance(source.path, str) else list(source.path or ())
+
+
+def listed(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
+    """The names, times and sizes of files, whose content is not read."""
+    reader = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
+    return reader.load(list(paths)).select("path", "modificationTime", "length")
+
+
+def _hash(frame: DataFrame) -> list[str]:
+    """The count, sum and xor of the hashes of all rows, which do not depend on their order."""
+    hashes = frame.select(F.xxhash64(*(column(name) for name in frame.columns)).alias("hash"))
+    total = F.sum(F.col("hash").cast("decimal(20, 0)"))
+    row = hashes.agg(F.count(F.lit(1)), total, F.bit_xor("hash")).collect()[0]
+    return [str(value) for value in row]
+
+
+def _provider(spark: SparkSession, source: RuleSource) -> str:
+    """The format of a table that holds rules itself; "" for views, queries and paths."""
+    table = source.table
+    if table is None or spark.catalog.getTable(table).tableType not in ("MANAGED", "EXTERNAL"):
+        return ""
+    return provider_of(spark, table)
+
+
+def _table_version(spark: SparkSession, source: RuleSource) -> str | None:
+    """The current version of a table that counts its versions; None for all others."""
+    if _TIME_TRAVEL & {option.lower() for option in source.options}:
+        return None
+    if source.table is None:
+        if isinstance(source.path, str) and format_of(source) == "delta":
+            return _delta_version(spark, f"delta.`{source.path}`")
+        return None
+    provider = _provider(spark, source)
+    if provider == "delta":
+        return _delta_version(spark, source.table)
+    if provider == "iceberg":
+        # Each session has a catalog with a cache of its own, which others do not renew.
+        spark.catalog.refreshTable(source.table)
+        history = spark.read.table(f"{source.table}.history")
+        newest = F.max_by("snapshot_id", "made_current_at").alias("snapshot")
+        return str(history.agg(newest).collect()[0].snapshot)
+    return None
+
+
+def _delta_version(spark: SparkSession, table: str) -> str:
+    """The version of a table of Delta, and its identity: one that is made anew begins again."""
+    identity = spark.sql(f"describe detail {table}").collect()[0].id
+    version = spark.sql(f"describe history {table} limit 1").collect()[0].version
+    return f"{identity} {version}"
