@@ -194,6 +194,10 @@ def test_one_event_and_several_are_not_confused(admin: Client) -> None:
         admin.explain("a = 1", [])  # type: ignore[arg-type]
     with pytest.raises(EventError, match="cannot be written as JSON"):
         admin.publish({"a": float("nan")})
+    for value in (float("inf"), "\ud800"):
+        for send in (admin.publish, admin.match, lambda event: admin.explain("a = 1", event)):
+            with pytest.raises(EventError, match="cannot be written as JSON"):
+                send({"a": value})
 
 
 def test_a_client_waits_until_the_service_is_ready(service: Served) -> None:

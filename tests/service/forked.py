@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 from matchwood.service.http.server import serve
-from matchwood.service.service import prepare_kernels
+from matchwood.service.loading import prepare_kernels
 from matchwood.service.settings import Settings
 from matchwood.service.storage.storage_parts import StorageParts
 

@@ -12,8 +12,8 @@ from typing import Any
 import httpx
 import uvicorn
 
-from matchwood.service.http.app import create_app
-from matchwood.service.http.server import server_config
+from matchwood.service.http.app import create_app, create_replica_app
+from matchwood.service.http.uvicorn_server import server_config
 from matchwood.service.service import Service
 from matchwood.service.settings import Settings
 
@@ -63,10 +63,12 @@ class Served:
 
 @contextlib.contextmanager
 def served(settings: Settings) -> Iterator[Served]:
+    """A service, or with `replica` one of its replicas."""
     port = free_port()
     failed = threading.Event()
     settings = settings.changed(port=port)
-    app = create_app(settings, failed.set)
+    create = create_replica_app if settings.replica else create_app
+    app = create(settings, failed=failed.set)
     server = uvicorn.Server(server_config(app, settings))
     thread = threading.Thread(target=server.run)
     thread.start()

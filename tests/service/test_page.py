@@ -453,3 +453,53 @@ def test_a_suspended_rule_says_why(page: Page, service: Served) -> None:
     page.click("#save")
     expect(page.locator("#rule-done")).to_have_text("Rule slow updated.")
     expect(page.locator("#list-body .suspended")).to_have_count(0)
+
+
+def test_operators_delete_cancel_and_see_webhooks_and_rates(
+    browser: Browser, tmp_path: Path
+) -> None:
+    key = {"name": "a", "role": "admin", "sha256": hashlib.sha256(b"key_x").hexdigest()}
+    hostile = "<img src=x onerror=document.title=1>"
+    url = "http://203.0.114.1/<script>document.title=1</script>"
+    with served(settings_in(tmp_path, keys=[key])) as running:
+        running.http.headers["Authorization"] = "Bearer key_x"
+        rules = [{"id": hostile, "rule": "n = 1"}, {"id": "..", "rule": f"a = '{hostile}'"}]
+        running.http.put("/rules", json=rules).raise_for_status()
+        pull = running.subscribe(f"a = '{hostile}'", subscriber=hostile)
+        hook = running.subscribe("n = 1", delivery={"kind": "webhook", "url": url})
+        running.publish({"other": 1})
+        running.run(running.service.rates.take())
+        for page in opened(browser, running.url):
+            page.fill("#key", "key_x")
+            expect(page.locator("#status")).to_have_text("2 rules, 2 subscriptions")
+            expect(page.locator("#rate-list li").first).to_contain_text("Events")
+            expect(page.locator("#rate-list li").first).to_contain_text("per second")
+            rows, count = page.locator("#list-body tr"), page.locator("#list-count")
+            page.once("dialog", lambda dialog: dialog.dismiss())
+            page.click("[aria-label='Delete the rule ..']")
+            expect(rows).to_have_count(2)
+            for left, name in ((1, ".."), (0, hostile)):
+                page.once("dialog", lambda dialog: dialog.accept())
+                page.click(f"[aria-label='Delete the rule {name}']")
+                expect(rows).to_have_count(left)
+            page.click("#tab-webhooks")
+            expect(rows).to_have_count(1)
+            expect(rows).to_contain_text(url)
+            page.click(f"[aria-label='State of {hook['id']}']")
+            expect(page.locator("#dialog")).to_contain_text("waiting: 0")
+            page.keyboard.press("Escape")
+            page.fill("#search", "203.0.114.1")
+            expect(rows).to_have_count(1)
+            page.fill("#search", "nothing has this")
+            expect(count).to_contain_text("no results")
+            page.fill("#search", "")
+            page.click("#tab-subscriptions")
+            expect(rows).to_have_count(2)
+            for left, made in ((1, pull), (0, hook)):
+                page.once("dialog", lambda dialog: dialog.accept())
+                page.click(f"[aria-label='Cancel the subscription {made['id']}']")
+                expect(rows).to_have_count(left)
+            assert page.locator("img").count() == 0
+            assert page.title() == "matchwood"
+        assert running.http.get("/status").json()["subscriptions"] == 0
+        assert running.http.get("/rules").json()["count"] == 0

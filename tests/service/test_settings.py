@@ -41,6 +41,12 @@ def test_the_environment_goes_before_the_file(tmp_path) -> None:
             "webhooks.private_addresses must be true or false",
         ),
         ({}, {"MATCHWOOD_PORT": "x"}, "MATCHWOOD_PORT must be an integer, found 'x'"),
+        (
+            {},
+            {"MATCHWOOD_LIMITS_STREAMZ": "5"},
+            "MATCHWOOD_LIMITS_STREAMZ: there is no such setting, "
+            "did you mean MATCHWOOD_LIMITS_STREAMS?",
+        ),
         ({}, {"MATCHWOOD_WEBHOOKS_PRIVATE_ADDRESSES": "maybe"}, "must be true or false"),
         ({"keys": [{"name": "a"}]}, {}, "a key has name, role and sha256"),
         ({"keys": [{"name": "a", "role": "x", "sha256": "0" * 64}]}, {}, "the role of key 'a'"),

@@ -26,6 +26,8 @@ from matchwood.language.json.form import to_json
 from matchwood.language.tree import Node
 
 T = TypeVar("T")
+# The media type of JSON.
+JSON = "application/json"
 # The media type of JSON lines.
 LINES = "application/x-ndjson"
 
@@ -47,7 +49,7 @@ class ServiceCall(NamedTuple, Generic[T]):
         """The body and its type, for httpx."""
         if self.json is None:
             return {"content": self.content, "headers": dict(self.headers or {})}
-        headers = {"Content-Type": "application/json", **(self.headers or {})}
+        headers = {"Content-Type": JSON, **(self.headers or {})}
         return {"content": dumps(self.json), "headers": headers}
 
 
@@ -158,7 +160,13 @@ def match(
     form = _present(
         events=[event_form(event) for event in events], tags=wanted, limit=limit, **more
     )
-    return ServiceCall("POST", "/match", lambda answer: list(answer["results"]), form)
+    return ServiceCall(
+        "POST",
+        "/match",
+        lambda answer: list(answer["results"]),
+        content=_with_events(form),
+        headers={"Content-Type": JSON},
+    )
 
 
 def ids_of(result: dict[str, Any]) -> list[str]:
@@ -170,8 +178,9 @@ def check(rule: object) -> ServiceCall[dict[str, Any]]:
 
 
 def explain(rule: object, event: EventMapping) -> ServiceCall[dict[str, Any]]:
-    form = {"rule": rule_form(rule), "event": event_form(event)}
-    return ServiceCall("POST", "/explain", _itself, form, rule=rule)
+    content = _with_events({"rule": rule_form(rule), "event": event_form(event)})
+    headers = {"Content-Type": JSON}
+    return ServiceCall("POST", "/explain", _itself, content=content, headers=headers, rule=rule)
 
 
 # Events
@@ -197,7 +206,7 @@ def _publishing(kind: str, idempotency_key: str | None) -> dict[str, str]:
 
 def publish(event: EventMapping, idempotency_key: str | None) -> ServiceCall[Accepted]:
     content = _event_json(event)
-    headers = _publishing("application/json", idempotency_key)
+    headers = _publishing(JSON, idempotency_key)
     return ServiceCall("POST", "/events", accepted_of, content=content, headers=headers)
 
 
@@ -216,11 +225,15 @@ def publish_batch(
 
 
 def _event_json(event: EventMapping) -> bytes:
-    form = event_form(event)
+    return _with_events(event_form(event))
+
+
+def _with_events(form: object) -> bytes:
+    """JSON in which there are events; an EventError if one cannot be written."""
     try:
         return dumps(form)
     except (ValueError, RecursionError) as error:
-        raise EventError(f"cannot be written as JSON: {error}") from error
+        raise EventError(f"an event cannot be written as JSON: {error}") from error
 
 
 # Subscriptions

@@ -17,11 +17,12 @@ Layers, from the top; a layer imports only those below it:
 
 http/         routes, models, middleware, and the application
 service       all parts put together, started and stopped
-housekeeping  work that is repeated beside requests
+replica       a process that follows the rules of a service, and only matches
+housekeeping  work that is repeated beside requests; matching_service: what both have in common
 delivery/     the way of an event from its acceptance to its subscribers
 rules/        rules, subscriptions and the event schema, in memory and in the database
 storage/      the database, the lock on it, the threads that write and read
-settings, problems, keys, limits, loading, metrics, logs, times
+settings, problems, rates, keys, limits, loading, metrics, logs, times
 
 `page/` has the static files of the page at `/`.
 """

@@ -152,6 +152,57 @@ class ByteBudget:
                 turn.set_result(None)
 
 
+class ByteLimit:
+    """Bytes of memory that requests may take together; one that would exceed them is refused.
+
+    A request that is alone may take more: each is bounded by a limit of its own.
+
+    >>> limit = ByteLimit(100)
+    >>> with limit.share() as one, limit.share() as other:
+    ...     one.add(80)
+    ...     other.add(30)
+    Traceback (most recent call last):
+    ...
+    matchwood.service.problems.RequestProblem: the bodies of requests in progress have 80 bytes, \
+the limit is 100
+    >>> limit.taken
+    0
+    """
+
+    def __init__(self, total: int) -> None:
+        self.total = total
+        self.taken = 0
+
+    @contextmanager
+    def share(self) -> Iterator[ByteShare]:
+        """The bytes of one request, which are free again when the context ends."""
+        share = ByteShare(self)
+        try:
+            yield share
+        finally:
+            self.taken -= share.size
+
+
+class ByteShare:
+    """The bytes that one request has taken of a limit."""
+
+    def __init__(self, limit: ByteLimit) -> None:
+        self._limit = limit
+        self.size = 0
+
+    def add(self, size: int) -> None:
+        """Take more bytes, or raise a problem."""
+        limit = self._limit
+        if limit.taken + size > limit.total and limit.taken > self.size:
+            detail = (
+                f"the bodies of requests in progress have {limit.taken:,} bytes, "
+                f"the limit is {limit.total:,}"
+            )
+            raise RequestProblem("busy", detail, retry_after=1, limit=limit.total)
+        self.size += size
+        limit.taken += size
+
+
 class BudgetRoom:
     """Bytes that were taken from a budget."""
 

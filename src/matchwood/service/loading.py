@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
+import threading
 import time
+
+from matchwood.kernels.readiness import kernels_ready
+from matchwood.warm import warm_up
 
 log = logging.getLogger("matchwood.service")
 # Seconds between lines in the log while one step of loading takes.
@@ -39,3 +44,16 @@ class LoadingProgress:
             await asyncio.sleep(REPORT_SECONDS)
             seconds = round(time.monotonic() - self._since, 1)
             log.info("the service is still loading", extra={"doing": self._step, "for": seconds})
+
+
+@functools.cache
+def prepare_kernels() -> None:
+    """Load what matching needs: once per process.
+
+    If it is not compiled yet, that is done in the background, and few rules do not wait for it.
+    """
+    if kernels_ready():
+        warm_up()
+        return
+    log.info("kernels are being compiled; until then, few rules are evaluated one by one")
+    threading.Thread(target=warm_up, name="kernels", daemon=True).start()

@@ -15,7 +15,7 @@ LATENCY_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0,
 class CurrentFigures(Collector):
     """Gauges that are read from the service each time the metrics are scraped."""
 
-    def __init__(self, figures: Callable[[], dict[str, int]]) -> None:
+    def __init__(self, figures: Callable[[], dict[str, float]]) -> None:
         self._figures = figures
 
     def collect(self) -> Iterator[Metric]:
@@ -27,7 +27,7 @@ class CurrentFigures(Collector):
 class Metrics:
     """All metrics of one service."""
 
-    def __init__(self, figures: Callable[[], dict[str, int]]) -> None:
+    def __init__(self, figures: Callable[[], dict[str, float]]) -> None:
         self._registry = registry = CollectorRegistry()
         registry.register(CurrentFigures(figures))
         self.requests = Counter(

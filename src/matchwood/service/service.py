@@ -4,49 +4,39 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
 import gc
 import logging
-import threading
 import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from sqlalchemy import Engine, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from matchwood import operators
-from matchwood.kernels.readiness import kernels_ready
 from matchwood.language.errors import RuleError
 from matchwood.schema import Schema
 from matchwood.service.delivery.acceptance import Acceptance
 from matchwood.service.delivery.delivery_parts import DeliveryParts
 from matchwood.service.delivery.publications import OldPublications
 from matchwood.service.housekeeping import Expiry, Housekeeping, LockWatch
-from matchwood.service.keys import Keys
-from matchwood.service.limits import ByteBudget, ConcurrencyLimit, RateLimit
-from matchwood.service.loading import LoadingProgress
-from matchwood.service.metrics import Metrics
-from matchwood.service.problems import RequestProblem
+from matchwood.service.limits import ByteBudget, ConcurrencyLimit
+from matchwood.service.loading import prepare_kernels
+from matchwood.service.matching_service import MatchingService
+from matchwood.service.rates import SAMPLE_SECONDS, RateHistory
 from matchwood.service.rules.event_schema import EventSchema
+from matchwood.service.rules.live_rules import LiveRules
 from matchwood.service.rules.rule_index import SubscriptionIndex
 from matchwood.service.rules.rule_set import RuleSet
 from matchwood.service.rules.subscription_roster import SubscriptionRoster
 from matchwood.service.rules.subscription_store import SubscriptionStore
-from matchwood.service.settings import Settings, SettingsError
+from matchwood.service.settings import Settings
 from matchwood.service.storage.database import subscriptions
 from matchwood.service.storage.database_lock import DatabaseTaken
 from matchwood.service.storage.failures import problem_of_database
 from matchwood.service.storage.storage_parts import StorageParts
-from matchwood.warm import warm_up
 
 log = logging.getLogger("matchwood.service")
-# Seconds after which a client should try again while the service loads.
-LOADING_RETRY_SECONDS = 2
-# Seconds after which a client should try again while the service closes.
-CLOSING_RETRY_SECONDS = 5
 # Seconds between checks that this process still holds the lock on the database.
 LOCK_SECONDS = 1.0
 # Seconds between attempts to write again after a write has failed.
@@ -63,20 +53,7 @@ FORGETTING_SECONDS = 60.0
 COLLECTION_SECONDS = 5.0
 
 
-@functools.cache
-def prepare_kernels() -> None:
-    """Load what matching needs: once per process.
-
-    If it is not compiled yet, that is done in the background, and few rules do not wait for it.
-    """
-    if kernels_ready():
-        warm_up()
-        return
-    log.info("kernels are being compiled; until then, few rules are evaluated one by one")
-    threading.Thread(target=warm_up, name="kernels", daemon=True).start()
-
-
-class Service:
+class Service(MatchingService):
     """A service on its database: `open`, `start` (which takes a while), then `close`.
 
     The service has its parts; no part has the service.
@@ -92,22 +69,14 @@ class Service:
     acceptance: Acceptance
 
     def __init__(self, settings: Settings, failed: Callable[[], None] | None = None) -> None:
-        settings.check_binding()
+        super().__init__(settings)
         self._failed = failed  # is called if the service must end
-        self.settings = settings
-        self.keys = Keys(settings.keys)
-        self.metrics = Metrics(self.figures)
-        self.ready = False
-        self.loading = LoadingProgress()
-        self.closing = asyncio.Event()
         limits = settings.limits
         self.streams = ConcurrencyLimit(
             limits.streams, limits.streams_per_key, "too-many-streams", "streams and waiting polls"
         )
         self.reader_budget = ByteBudget(limits.reader_bytes)
-        self.match_rate = RateLimit(limits.matches_per_second, "too-many-matches")
-        self.threads = ThreadPoolExecutor(max(2, settings.threads), "work")
-        self.bulk_threads = ThreadPoolExecutor(max(1, settings.threads), "bulk")
+        self.rates = RateHistory(self.metrics)
         self._housekeeping = Housekeeping()
         self._lock_watch: LockWatch | None = None
         self._opened = False
@@ -117,7 +86,7 @@ class Service:
         if self._opened:
             return
         self._opened = True
-        self._operators = self._load_operators()
+        self._operators = self.load_operators()
         self.storage = StorageParts(self.settings)
 
     def load(self) -> None:
@@ -145,6 +114,7 @@ class Service:
         gc.collect()
         gc.freeze()  # what is loaded now stays: later collections need not examine it
         self.storage.writer.start()
+        self.storage.writer.probe()  # which also writes the identity of a new database
         seconds = round(time.perf_counter() - started, 3)
         log.info("the service is loaded", extra={"seconds": seconds})
 
@@ -175,14 +145,6 @@ class Service:
         )
         self.rules.load()
 
-    def _load_operators(self) -> Any:
-        if not self.settings.operators:
-            return None
-        try:
-            return operators.load(self.settings.operators)
-        except (ImportError, ValueError) as error:
-            raise SettingsError(str(error)) from error
-
     async def start(self) -> None:
         """Load, then start what runs beside requests; from then on the service is ready."""
         reporting = asyncio.create_task(self.loading.report())
@@ -201,9 +163,12 @@ class Service:
         every(ATTEMPT_SECONDS, "write attempts", delivery.webhooks.write_attempts)
         every(COLLECTION_SECONDS, "collect the outbox", delivery.retention.collect)
         every(self.settings.snapshot_seconds, "save snapshots", self._save)
+        every(SAMPLE_SECONDS, "note the rates", self.rates.take)
         old = OldPublications(self.storage.writer, self.settings.idempotency_seconds)
         every(FORGETTING_SECONDS, "forget old publications", old.forget)
         delivery.start()
+        if self.settings.workers:
+            await self._save()  # the index that they map
         self.ready = True
 
     async def close(self) -> None:
@@ -217,7 +182,7 @@ class Service:
                 await self.delivery.flush()
             except (SQLAlchemyError, DatabaseTaken) as error:  # they will be delivered again
                 log.error("acknowledgements could not be written", extra={"error": str(error)})
-            for timed in (self.index.timed, self.rules.timed):
+            for timed in (self.index.timed, self.rules.live.timed):
                 await asyncio.to_thread(timed.close)
             await asyncio.to_thread(self.storage.writer.close)
             if self._lock_watch is None or not self._lock_watch.is_lost:
@@ -246,21 +211,22 @@ class Service:
 
     # What requests ask of the service as a whole
 
-    def check_ready(self) -> None:
-        """Raise a problem unless requests can be answered."""
-        if self.closing.is_set():
-            detail = "the service is shutting down"
-            raise RequestProblem("shutting-down", detail, retry_after=CLOSING_RETRY_SECONDS)
-        if not self.ready:
-            detail = f"the service is still loading: {self.loading.describe()}"
-            raise RequestProblem("not-ready", detail, retry_after=LOADING_RETRY_SECONDS)
+    @property
+    def live_rules(self) -> LiveRules:
+        return self.rules.live
 
-    def check_writable(self) -> None:
+    def check_event(self, event: Mapping[str, Any]) -> None:
+        self.schema.check_event(event)
+
+    def check_rule(self, rule: object) -> None:
+        self.schema.check_rule(rule)
+
+    def check_serving(self) -> None:
         """Raise a problem if the last write failed because of the database."""
         if (failure := self.storage.writer.failure) is not None:
             raise problem_of_database(failure)
 
-    def figures(self) -> dict[str, int]:
+    def figures(self) -> dict[str, float]:
         """The current figures, for `/status` and `/metrics`."""
         if not self.ready:
             return {"ready": 0}
@@ -278,6 +244,8 @@ class Service:
             "reader_bytes": self.reader_budget.taken,
             "reader_bytes_limit": self.reader_budget.total,
             "readers_waiting": self.reader_budget.waiting,
+            "request_bytes": self.request_bytes.taken,
+            "request_bytes_limit": self.request_bytes.total,
             "streams": self.streams.taken,
             "webhooks": len(self.delivery.webhooks),
             "webhooks_failing": len(self.delivery.webhooks.failing),

@@ -41,6 +41,8 @@ class Limits:
     batch_events: int = 10_000
     # Matches in one answer of `POST /match`.
     batch_matches: int = 5_000_000
+    # Bytes of memory for the bodies of all requests in progress.
+    request_bytes: int = 128 << 20
     # Subscriptions in total.
     subscriptions: int = 5_000_000
     # Subscriptions that one key has created.
@@ -145,6 +147,8 @@ class Settings:
     stream_seconds: float = 600.0
     # Seconds between comments on a stream that has no events.
     heartbeat: float = 15.0
+    # A replica is not ready while it may be so many seconds behind the service; 0 means never.
+    longest_lag: float = 30.0
     # Seconds between snapshots of the index and the rules.
     snapshot_seconds: float = 300.0
     # The name of a module with operators that rules may call.
@@ -153,6 +157,12 @@ class Settings:
     schema: str = ""
     # Threads that match events.
     threads: int = 2
+    # Processes that only match: beside the service, or with `replica` all there are.
+    workers: int = 0
+    # The port of workers beside a service; 0 means the port after that of the service.
+    match_port: int = 0
+    # Whether to follow the rules of a service, in the same database, and only match with them.
+    replica: bool = False
     # Seconds that requests in progress are given to finish when the service stops.
     shutdown_seconds: float = 10.0
     # The least level of messages that are logged.
@@ -308,12 +318,23 @@ def _from_environment(settings: Settings, variables: Mapping[str, str]) -> Setti
                 for inner in fields(before)
                 if (text := variables.get(f"{name}_{inner.name.upper()}")) is not None
             }
+            _refuse_unknown(variables, f"{name}_", {inner.name for inner in fields(before)})
             if table:
                 values[setting.name] = table
         elif setting.name != "keys" and (text := variables.get(name)) is not None:
             values[setting.name] = _parsed(before, text, name)
     filled: Settings = _filled(settings, values, "")
     return filled
+
+
+def _refuse_unknown(variables: Mapping[str, str], prefix: str, known: set[str]) -> None:
+    """Refuse variables that look like settings of a table, but are none."""
+    for variable in variables:
+        name = variable.removeprefix(prefix)
+        if variable.startswith(prefix) and name.lower() not in known:
+            near = get_close_matches(name.lower(), known, 1)
+            hint = f", did you mean {prefix}{near[0].upper()}?" if near else ""
+            raise SettingsError(f"{variable}: there is no such setting{hint}")
 
 
 def _parsed(before: Any, text: str, name: str) -> Any:

@@ -12,15 +12,20 @@ class Receiver:
 
     def __init__(self) -> None:
         self.calls: list[tuple[dict[str, str], bytes]] = []
+        self.connections = 0
         self.answer: Callable[[dict[str, Any]], int] = lambda message: 204
         receiver = self
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
+            def setup(self) -> None:
+                super().setup()
+                receiver.connections += 1
+
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
-                status = receiver.answer(json.loads(body))
+                status = receiver.answer(json.loads(body or b"null"))
                 receiver.calls.append((dict(self.headers), body))
                 self.send_response(status)
                 if 300 <= status < 400:

@@ -3,11 +3,11 @@
 import asyncio
 import socket
 
-import httpcore
 import pytest
 
 from matchwood.service.delivery import addresses
-from matchwood.service.delivery.addresses import ForbiddenAddress, GuardedBackend, is_public
+from matchwood.service.delivery.addresses import ForbiddenAddress, is_public
+from matchwood.service.delivery.webhook_connections import WebhookConnections
 from service.delivery.receiver import Receiver
 
 # All blocks of the registries of special-purpose addresses, and others that are not public.
@@ -40,10 +40,11 @@ def test_other_addresses_are_public(address: str) -> None:
 
 
 async def post(url: str, private: bool = False) -> int:
-    async with httpcore.AsyncConnectionPool(network_backend=GuardedBackend(private)) as pool:
-        headers = {"Content-Length": "2", "Host": "x"}
-        response = await pool.request("POST", url, headers=headers, content=b"{}")
-        return int(response.status)
+    connections = WebhookConnections(private)
+    try:
+        return await connections.post(url, {}, b"{}")
+    finally:
+        connections.close()
 
 
 def loopback_names() -> list[str]:
@@ -84,22 +85,20 @@ def test_a_name_that_changes_its_address_is_called_where_it_was_checked(
         return answers.pop(0)
 
     opened: list[str] = []
-    inner = httpcore.AnyIOBackend.connect_tcp
 
-    async def connect(self: object, host: str, *more: object, **named: object) -> object:
+    async def connect(self: object, made: object, host: str, *more: object) -> object:
         opened.append(host)
-        raise httpcore.ConnectError("not in a test")
+        raise ConnectionRefusedError("not in a test")
 
     monkeypatch.setattr(addresses, "resolved", resolved)
-    monkeypatch.setattr(httpcore.AnyIOBackend, "connect_tcp", connect)
+    monkeypatch.setattr(asyncio.BaseEventLoop, "create_connection", connect)
     url = f"http://rebinding.example.org:{receiver.server.server_port}/"
     try:
         with pytest.raises(ForbiddenAddress):
             asyncio.run(post(url))
-        with pytest.raises(httpcore.ConnectError):
+        with pytest.raises(ConnectionRefusedError):
             asyncio.run(post(url))
         assert opened == ["8.8.8.8"]  # the address that was checked, and never the private one
-        assert inner is not None
         assert not answers  # each call looks the name up once
     finally:
         receiver.close()

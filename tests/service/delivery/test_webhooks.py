@@ -58,6 +58,20 @@ def test_events_are_sent_in_order_and_signed(quick: Served, receiver: Receiver) 
     until(lambda: quick.service.roster.cursor(int(made["id"][1:])) == published[-1]["id"])
 
 
+def test_many_webhooks_share_few_connections_and_each_keeps_its_order(
+    quick: Served, receiver: Receiver
+) -> None:
+    made = {hook(quick, receiver, "many = 1")["id"] for _ in range(12)}
+    published = quick.publish([{"many": 1, "n": n} for n in range(50)])["results"]
+    until(lambda: len(receiver.calls) == 12 * 50)
+    by_subscription: dict[str, list[int]] = {}
+    for headers, _ in receiver.calls:
+        name, event = headers["Webhook-Id"].split("-")
+        by_subscription.setdefault(name, []).append(int(event))
+    assert by_subscription == {name: [event["id"] for event in published] for name in made}
+    assert receiver.connections <= 8  # as many as one host may have calls in progress
+
+
 def test_what_fails_is_tried_again_and_the_rest_waits(quick: Served, receiver: Receiver) -> None:
     failures = iter([500, 302])
     receiver.answer = lambda message: next(failures, 204) if message["event"]["n"] == 1 else 204

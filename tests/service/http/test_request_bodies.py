@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import socket
 import time
 import zlib
 from collections.abc import Iterator
@@ -55,6 +56,32 @@ def test_what_unfolds_to_too_much_is_refused_early(small: Served) -> None:
     uploaded = gzip.compress(b" " * (LIMIT + 1) + b"[]")
     assert small.http.put("/rules", content=uploaded, headers=headers).status_code == 200
     assert psutil.Process().memory_info().rss - before < 200 << 20  # the bomb itself was made here
+
+
+def test_bodies_of_all_requests_together_are_bounded(tmp_path) -> None:
+    """Clients that send most of a body and wait would otherwise fill the memory together."""
+    with served(settings_in(tmp_path, limits={"request_bytes": 2 << 20})) as running:
+        held = running.service.request_bytes
+        host, port = running.url.removeprefix("http://").split(":")
+        body = b"[" + b" " * (3 << 20) + b"]"
+        with socket.create_connection((host, int(port))) as slow:
+            head = f"POST /events HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n"
+            slow.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode())
+            slow.sendall(body[:-1])  # alone, it may take more than all together
+            until = time.monotonic() + 20
+            while held.taken < len(body) - 1 and time.monotonic() < until:
+                time.sleep(0.01)
+            for path in ("/events", "/check"):
+                refused = running.http.post(path, content=body[:1_000])
+                assert refused.status_code == 503, refused.text
+                assert refused.json()["type"] == "urn:matchwood:problem:busy"
+                assert refused.headers["retry-after"] == "1"
+            assert running.service.figures()["request_bytes"] == len(body) - 1
+            slow.sendall(body[-1:])
+            assert slow.recv(1_000).startswith(b"HTTP/1.1 202")
+        assert held.taken == 0
+        assert running.http.post("/events", content=b"{}").status_code == 202
+        assert held.taken == 0
 
 
 def test_what_cannot_be_unfolded_is_refused(small: Served) -> None:

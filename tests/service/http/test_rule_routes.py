@@ -177,3 +177,41 @@ def test_rules_of_any_id_can_be_reached(service: Served) -> None:
             with pytest.raises(KeyError):
                 client.rules.details(rule_id)
         assert len(client.rules) == 0
+
+
+WHOLE_LANGUAGE = {
+    "not-true": "(a > 1 or b) is not true",
+    "patterns": "p ilike any ('%.exe', '%.dll')",
+    "any": "any(items, price > 10 and sku = 'x')",
+    "every": "every(scores, it > 3)",
+    "everything": "* ilike '%MIMI%'",
+    "lower": "lower(name) = 'ann'",
+    "at-least": "at_least(2, a > 0, name = 'Ann', c is not null)",
+    "sum": "a * 2 > 3 * d",
+    "families": "a in (1, 'x')",
+}
+
+
+def test_rules_of_the_whole_language(service: Served) -> None:
+    http = service.http
+    event = {
+        "a": 1,
+        "d": 0.5,
+        "p": "c:\\mimi.EXE",
+        "name": "Ann",
+        "items": [{"price": 12, "sku": "x"}],
+        "scores": [4, 5],
+    }
+    for rule_id, rule in WHOLE_LANGUAGE.items():
+        assert http.put(f"/rules/{rule_id}", json={"rule": rule}).status_code in (200, 201)
+        why = http.post("/explain", json={"rule": rule, "event": event}).json()
+        assert why["truth"] == "true", rule
+    found = http.post("/match", json={"event": event, "explain": True}).json()["results"][0]
+    matches = {one["id"] for one in found["matches"]}
+    assert matches & set(WHOLE_LANGUAGE) == set(WHOLE_LANGUAGE)
+
+
+def test_a_rule_with_a_list_that_is_not_there(service: Served) -> None:
+    refused = service.http.put("/rules/listed", json={"rule": "ip in list 'tor'"})
+    assert refused.status_code == 422
+    assert "no list is named 'tor'" in refused.text

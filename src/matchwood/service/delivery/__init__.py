@@ -14,18 +14,20 @@
     acknowledgement ──▶ cursors ──▶ database, some moments later
     retention drops events that all have acknowledged, or that are too old
 
-event_bodies        events from JSON, JSON lines and Arrow streams
-acceptance          publishing: matches the events and stores them in one transaction
-publications        those that a client may repeat, and that are accepted once
-outbox              in memory: which events are waiting for which subscription
-due_events          the next events of a subscription, with their bodies
-cursors             acknowledgements, written many at a time
-watchers            tells streams, polls and webhooks that there is something new
-webhooks            whose turn it is to be called, and when to try again
-webhook_calls       one signed call
-addresses           where webhooks may go: public addresses only, unless allowed otherwise
-dead_letters        events that a webhook did not accept
-dead_letter_replay  sends dead letters again on request
-retention           drops events from the outbox and the database
-delivery_parts      all of these, put together
+event_bodies         events from JSON, JSON lines and Arrow streams
+cloud_events         CloudEvents, published and delivered
+acceptance           publishing: matches the events and stores them in one transaction
+publications         those that a client may repeat, and that are accepted once
+outbox               in memory: which events are waiting for which subscription
+due_events           the next events of a subscription, with their bodies
+cursors              acknowledgements, written many at a time
+watchers             tells streams, polls and webhooks that there is something new
+webhooks             whose turn it is to be called, and when to try again
+webhook_calls        one signed call
+webhook_connections  HTTP connections to receivers, kept open between calls
+addresses            where webhooks may go: public addresses only, unless allowed otherwise
+dead_letters         events that a webhook did not accept
+dead_letter_replay   sends dead letters again on request
+retention            drops events from the outbox and the database
+delivery_parts       all of these, put together
 """

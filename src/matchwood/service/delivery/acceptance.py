@@ -15,7 +15,12 @@ import numpy as np
 from sqlalchemy import Connection, Engine, select
 
 from matchwood.language.errors import EventError
-from matchwood.service.delivery.event_bodies import EventBatch, events_of
+from matchwood.service.delivery.cloud_events import (
+    CLOUD_EVENT,
+    CLOUD_EVENTS,
+    check_cloud_events,
+)
+from matchwood.service.delivery.event_bodies import events_of
 from matchwood.service.delivery.outbox import Outbox, StoredEvent
 from matchwood.service.delivery.publications import NamedPublication, PublishedEvent
 from matchwood.service.limits import ConcurrencyLimit, RateLimit
@@ -56,6 +61,14 @@ class AcceptedBatch(NamedTuple):
     repeated: bool  # it had been accepted before
 
 
+class MatchedBatch(NamedTuple):
+    """The events of a request, as they are stored. As objects they would take far more memory."""
+
+    bodies: list[str]  # JSON
+    matches: list[Numbers]  # for each event the subscriptions that it matched
+    single: bool  # it was one event, rather than a batch
+
+
 class Acceptance:
     """Accepts events for delivery, or refuses them."""
 
@@ -92,18 +105,21 @@ class Acceptance:
         named = None if name is None else NamedPublication.of(key, name, kind, body)
         with self._under_way.slot(key):
             threads = self._threads if len(body) < BULKY_BYTES else self._bulk_threads
-            batch, matches = await loop.run_in_executor(threads, self._matched, kind, body, key)
-            if not batch.events:
+            batch = await loop.run_in_executor(threads, self._matched, kind, body, key)
+            if not batch.bodies:
                 return AcceptedBatch([], batch.single, False)
-            stored, earlier = await asyncio.wrap_future(self._store(batch.bodies, matches, named))
+            waiting = self._store(batch.bodies, batch.matches, named)
+            stored, earlier = await asyncio.wrap_future(waiting)
             if earlier is not None:
                 return AcceptedBatch(earlier, batch.single, True)
             self._metrics.events.inc(len(stored))
             self._metrics.matches.inc(sum(len(event.matches) for event in stored))
             return AcceptedBatch(_told(stored), batch.single, False)
 
-    def _matched(self, kind: str, body: bytes, key: str) -> tuple[EventBatch, list[Numbers]]:
+    def _matched(self, kind: str, body: bytes, key: str) -> MatchedBatch:
         batch = events_of(kind, body, self._limits)
+        if kind in (CLOUD_EVENT, CLOUD_EVENTS):
+            check_cloud_events(kind, batch)
         self._check_room(len(batch.events))
         self._rate.take(key, len(batch.events))
         for index, event in enumerate(batch.events):
@@ -116,7 +132,8 @@ class Acceptance:
         except EventError as error:
             raise event_problem(error) from None
         now = time.time()
-        return batch, [self._roster.live(numbers, now) for numbers in matches]
+        live = [self._roster.live(numbers, now) for numbers in matches]
+        return MatchedBatch(batch.bodies, live, batch.single)
 
     def _check_room(self, more: int) -> None:
         waiting, most = self._outbox.events, self._limits.outbox_events

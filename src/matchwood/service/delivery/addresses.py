@@ -9,11 +9,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import socket
-from collections.abc import Iterable
-from typing import Any
 from urllib.parse import urlsplit
-
-import httpcore
 
 # IPv6 addresses of this prefix contain an IPv4 address (RFC 6052).
 NAT64 = ipaddress.ip_network("64:ff9b::/96")
@@ -58,7 +54,7 @@ SPECIAL_IPV6 = tuple(
 ADDRESSES_TRIED = 4
 
 
-class ForbiddenAddress(httpcore.ConnectError):
+class ForbiddenAddress(OSError):
     """A webhook leads to an address that is not allowed."""
 
 
@@ -106,43 +102,16 @@ async def resolved(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(entry[4][0]) for entry in entries))
 
 
-class GuardedBackend(httpcore.AsyncNetworkBackend):
-    """Opens connections to public addresses only, or with `private` to any."""
+async def allowed_addresses(host: str, port: int, private: bool) -> list[str]:
+    """The first addresses of a host that may be called; with `private`, all may.
 
-    def __init__(self, private: bool) -> None:
-        self._private = private
-        self._inner = httpcore.AnyIOBackend()
-
-    async def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
-    ) -> httpcore.AsyncNetworkStream:
-        try:
-            addresses = await resolved(host, port)
-        except OSError as error:
-            raise httpcore.ConnectError(f"{host} has no address: {error}") from error
-        allowed = [ip for ip in addresses if self._private or is_public(ip)]
-        if not allowed:
-            raise ForbiddenAddress(f"{host} leads to a private address")
-        failure: Exception | None = None
-        for address in allowed[:ADDRESSES_TRIED]:
-            try:
-                return await self._inner.connect_tcp(
-                    address, port, timeout, local_address, socket_options
-                )
-            except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
-                failure = error
-        assert failure is not None
-        raise failure
-
-    async def connect_unix_socket(
-        self, *arguments: Any, **named: Any
-    ) -> httpcore.AsyncNetworkStream:
-        raise ForbiddenAddress("a webhook must lead to a host")
-
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
+    Raises ForbiddenAddress, or another OSError if the host has no address.
+    """
+    try:
+        addresses = await resolved(host, port)
+    except OSError as error:
+        raise OSError(f"{host} has no address: {error}") from error
+    allowed = [ip for ip in addresses if private or is_public(ip)]
+    if not allowed:
+        raise ForbiddenAddress(f"{host} leads to a private address")
+    return allowed[:ADDRESSES_TRIED]

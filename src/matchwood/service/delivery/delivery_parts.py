@@ -74,7 +74,7 @@ class DeliveryParts:
             self._replaying.cancel()
             await asyncio.gather(self._replaying, return_exceptions=True)
         await self.webhooks.close()
-        await self._calls.close()
+        self._calls.close()
 
     async def flush(self) -> None:
         """Write what was acknowledged, and the attempts of webhooks."""

@@ -7,23 +7,20 @@ import base64
 import hashlib
 import hmac
 import time
+from collections.abc import Callable
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-import httpcore
-
-from matchwood.service.delivery.addresses import GuardedBackend
+from matchwood.service.delivery import cloud_events
 from matchwood.service.delivery.due_events import DueEvent, envelope
+from matchwood.service.delivery.event_bodies import JSON
+from matchwood.service.delivery.webhook_connections import CallFailed, WebhookConnections
 from matchwood.service.metrics import Metrics
 from matchwood.service.rules.subscription_store import name_of
 from matchwood.service.settings import WebhookSettings
 
-# Bytes of an answer's body that are read before the connection is given up; nobody uses them.
-ANSWER_BYTES = 64 << 10
 # Characters of an error that are kept.
 ERROR_LENGTH = 500
-# Seconds that an idle connection is kept open.
-KEEPALIVE_SECONDS = 30.0
 
 
 class Webhook(NamedTuple):
@@ -31,6 +28,7 @@ class Webhook(NamedTuple):
 
     url: str
     secret: str
+    format: str = "json"
 
     @property
     def host(self) -> str:
@@ -49,30 +47,38 @@ def signature(secret: str, name: str, timestamp: str, body: bytes) -> str:
     return "v1," + base64.b64encode(digest).decode()
 
 
+def plain(event: DueEvent) -> tuple[dict[str, str], bytes]:
+    """The headers and the body that deliver an event as streams and polls do."""
+    return {"Content-Type": JSON}, envelope(event).encode()
+
+
+# How each format of a subscription delivers an event.
+FORMATS: dict[str, Callable[[DueEvent], tuple[dict[str, str], bytes]]] = {
+    "json": plain,
+    "cloudevents": cloud_events.structured,
+    "cloudevents-binary": cloud_events.binary,
+}
+
+
 class WebhookCalls:
-    """Makes calls over a pool of connections."""
+    """Makes calls over connections that are kept open."""
 
     def __init__(self, settings: WebhookSettings, metrics: Metrics) -> None:
         self._timeout = settings.timeout
-        self._metrics = metrics
-        self._pool = httpcore.AsyncConnectionPool(
-            max_connections=None,
-            max_keepalive_connections=settings.under_way,
-            keepalive_expiry=KEEPALIVE_SECONDS,
-            network_backend=GuardedBackend(settings.private_addresses),
-        )
+        self._delivered = metrics.webhook_calls.labels("delivered")
+        self._failed = metrics.webhook_calls.labels("failed")
+        self._connections = WebhookConnections(settings.private_addresses)
 
-    async def close(self) -> None:
-        await self._pool.aclose()
+    def close(self) -> None:
+        self._connections.close()
 
     async def send(self, webhook: Webhook, subscription: int, event: DueEvent) -> str | None:
         """Send an event. Returns what went wrong, or None if it was accepted."""
-        body = envelope(event).encode()
+        kind, body = FORMATS[webhook.format](event)
         name = f"{name_of(subscription)}-{event.number}"
         timestamp = str(int(time.time()))
         headers = {
-            "Host": webhook.host,
-            "Content-Type": "application/json",
+            **kind,
             "User-Agent": "matchwood",
             "Webhook-Id": name,
             "Webhook-Timestamp": timestamp,
@@ -80,31 +86,12 @@ class WebhookCalls:
         }
         try:
             async with asyncio.timeout(self._timeout):
-                status = await self._post(webhook.url, headers, body)
+                status = await self._connections.post(webhook.url, headers, body)
         except TimeoutError:
             problem = f"no answer within {self._timeout:g} s"
-        except (
-            httpcore.NetworkError,
-            httpcore.ProtocolError,
-            httpcore.TimeoutException,
-            httpcore.UnsupportedProtocol,
-            OSError,
-            ValueError,
-        ) as error:
+        except (CallFailed, OSError, ValueError) as error:
             problem = f"{type(error).__name__}: {error}"[:ERROR_LENGTH]
         else:
             problem = "" if 200 <= status < 300 else f"answered {status}"
-        self._metrics.webhook_calls.labels("failed" if problem else "delivered").inc()
+        (self._failed if problem else self._delivered).inc()
         return problem or None
-
-    async def _post(self, url: str, headers: dict[str, str], body: bytes) -> int:
-        """The status of the answer; redirects are not followed."""
-        sent = [(name.encode(), value.encode()) for name, value in headers.items()]
-        sent.append((b"Content-Length", str(len(body)).encode()))
-        async with self._pool.stream("POST", url, headers=sent, content=body) as response:
-            size = 0
-            async for part in response.aiter_stream():
-                size += len(part)
-                if size > ANSWER_BYTES:
-                    break
-            return int(response.status)

@@ -102,10 +102,12 @@ class WebhookSender:
         """Load the webhooks of the database."""
         row = subscriptions.c
         state = (row.failing_since, row.attempts, row.last_error, row.retry_at)
-        query = select(row.number, row.url, row.secret, *state).where(row.kind == "webhook")
+        query = select(row.number, row.url, row.secret, row.format, *state).where(
+            row.kind == "webhook"
+        )
         with self._engine.connect() as connection:
-            for number, url, secret, *failing in connection.execute(query):
-                self._webhooks[number] = Webhook(url, secret)
+            for number, url, secret, form, *failing in connection.execute(query):
+                self._webhooks[number] = Webhook(url, secret, form)
                 self._watchers.follow(number, self._has_events)
                 since, attempts, error, retry_at = failing
                 if attempts:
@@ -143,8 +145,8 @@ class WebhookSender:
         """The webhook of a subscription, if it has one."""
         return self._webhooks.get(number)
 
-    def changed(self, number: int, webhook: tuple[str, str] | None) -> None:
-        """In any thread: a subscription has this URL and secret from now on, or no webhook."""
+    def changed(self, number: int, webhook: tuple[str, str, str] | None) -> None:
+        """In any thread: a subscription has this URL, secret and format, or no webhook any more."""
         if self._loop is not None and not self._loop.is_closed():
             new = None if webhook is None else Webhook(*webhook)
             self._loop.call_soon_threadsafe(self._set, number, new)
@@ -259,25 +261,22 @@ class WebhookSender:
 
     async def _deliver(self, number: int) -> float | None:
         """Send what is due. Returns the seconds to pause, or None if nothing is left to send."""
-        for _ in range(EVENTS_PER_TURN):
+        due = await self._due_events.after(number, self._roster.cursor(number), EVENTS_PER_TURN)
+        for event in due:
             webhook = self._webhooks.get(number)
             if webhook is None or not self._roster.is_live(number):
                 return None
-            due = await self._due_events.after(number, self._roster.cursor(number), 1)
-            if not due:
-                return None
-            error = await self._send(webhook, number, due[0])
-            if error is None:
-                self._forget_attempts(number)
-                self._cursors.acknowledge(number, due[0].number)
-                continue
-            failing = self._failed(number, due[0], error)
-            if failing.attempts < self._settings.attempts:
-                return failing.retry_at - time.time()
-            await self._dead_letters.add(number, due[0], failing.attempts, error)
-            self._cursors.acknowledge(number, due[0].number)
+            if event.number <= self._roster.cursor(number):
+                continue  # it was skipped or acknowledged by hand
+            error = await self._send(webhook, number, event)
+            if error is not None:
+                failing = self._failed(number, event, error)
+                if failing.attempts < self._settings.attempts:
+                    return failing.retry_at - time.time()
+                await self._dead_letters.add(number, event, failing.attempts, error)
+            self._cursors.acknowledge(number, event.number)
             self._forget_attempts(number)
-        return 0.0
+        return 0.0 if due else None
 
     def _failed(self, number: int, event: DueEvent, error: str) -> Failing:
         """Note a failed call, and when the next one is due."""

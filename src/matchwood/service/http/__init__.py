@@ -7,8 +7,10 @@ This is the top layer: it knows `Service` and all its parts, and nothing below k
     answer ◀── models ◀──────────── …_routes ◀──────────┘
            ◀── problem_responses, if a RequestProblem or another error was raised
 
-server               runs the application with uvicorn, and drains it when told to stop
-app                  the application: routes, error handlers, the service's start and end
+server               serves with one process, or with several
+workers              processes that match, which share a port and a mapped index
+uvicorn_server       runs an application, and drains its connections when told to stop
+app                  the applications of services and replicas: routes, error handlers, start, end
 middleware           what happens around every request
 request_bodies       bodies as they arrive: limited, and unfolded if they are compressed
 request_context      what routes share: the service, the caller, headers
@@ -16,7 +18,8 @@ models               the JSON of requests and answers; the OpenAPI description c
 problem_responses    problems as answers
 connections          how many connections, and how long requests may take to arrive
 pieces               answers that are sent piece by piece, within a budget of bytes
-rule_routes          rules, and matching, checking and explaining
+rule_routes          rules
+match_routes         matching, checking and explaining, which replicas do, too
 rule_uploads         the rules of an upload that replaces all
 schema_routes        the event schema
 subscription_routes  subscriptions

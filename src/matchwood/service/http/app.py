@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from types import ModuleType
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -18,6 +19,7 @@ from matchwood.service.http import (
     dead_letter_routes,
     delivery_routes,
     event_routes,
+    match_routes,
     operation_routes,
     page_routes,
     rule_routes,
@@ -34,7 +36,9 @@ from matchwood.service.http.problem_responses import (
     on_invalid,
     on_problem,
 )
+from matchwood.service.matching_service import MatchingService
 from matchwood.service.problems import RequestProblem
+from matchwood.service.replica import Replica
 from matchwood.service.service import Service
 from matchwood.service.settings import Settings
 from matchwood.service.storage.database_lock import DatabaseTaken
@@ -42,6 +46,7 @@ from matchwood.service.storage.database_lock import DatabaseTaken
 log = logging.getLogger("matchwood.service")
 ROUTES = (
     rule_routes,
+    match_routes,
     event_routes,
     bulk_routes,
     subscription_routes,
@@ -54,12 +59,30 @@ ROUTES = (
 )
 
 
+# What a replica answers.
+REPLICA_ROUTES = (match_routes, operation_routes)
+
+
 def create_app(
     settings: Settings | None = None, failed: Callable[[], None] | None = None
 ) -> FastAPI:
     """The application of a service; `failed` is called if it cannot be loaded, or must end."""
-    service = Service(settings or Settings.read(), failed)
+    return _application(Service(settings or Settings.read(), failed), ROUTES, failed)
 
+
+def create_replica_app(
+    settings: Settings, saves: bool = True, failed: Callable[[], None] | None = None
+) -> FastAPI:
+    """The application of a replica, which follows the rules of a service and matches with them.
+
+    Of several with the same folder, one `saves` the index for all.
+    """
+    return _application(Replica(settings, saves), REPLICA_ROUTES, failed)
+
+
+def _application(
+    service: MatchingService, modules: Sequence[ModuleType], failed: Callable[[], None] | None
+) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         await asyncio.to_thread(service.open)
@@ -80,9 +103,9 @@ def create_app(
     )
     app.state.service = service
     app.state.connections = Connections(service.settings, service.metrics)
-    app.state.routes = [route for routes in ROUTES for route in routes.router.routes]
-    for routes in ROUTES:
-        app.include_router(routes.router)
+    app.state.routes = [route for module in modules for route in module.router.routes]
+    for module in modules:
+        app.include_router(module.router)
     app.add_exception_handler(RequestProblem, on_problem)
     app.add_exception_handler(RequestValidationError, on_invalid)
     app.add_exception_handler(HTTPException, on_http)
@@ -92,7 +115,7 @@ def create_app(
     return app
 
 
-async def _load(service: Service, failed: Callable[[], None] | None) -> None:
+async def _load(service: MatchingService, failed: Callable[[], None] | None) -> None:
     try:
         await service.start()
     except Exception:

@@ -27,6 +27,8 @@ from matchwood.service.times import iso
 router = APIRouter(tags=["subscriptions"], responses=problems(415))
 # Lines whose subscriptions are created in one transaction.
 LINES_AT_ONCE = 5_000
+# Bytes of lines that are kept before their subscriptions are created.
+BYTES_AT_ONCE = 4 << 20
 # Bytes of the answer that are kept in memory; a longer answer goes to a temporary file.
 ANSWER_BYTES = 8 << 20
 # Bytes of a line beyond those of its rule.
@@ -75,6 +77,7 @@ async def subscribe_all(request: Request, service: Ready, caller: Subscriber) ->
 async def _create_all(request: Request, service: Service, key: str, answers: Any) -> None:
     accepted = rejected = number = 0
     waiting: list[tuple[int, bytes]] = []
+    size = 0
 
     async def create_waiting() -> None:
         nonlocal accepted, rejected
@@ -91,8 +94,10 @@ async def _create_all(request: Request, service: Service, key: str, answers: Any
         number += 1
         if line.strip():
             waiting.append((number, line))
-        if len(waiting) >= LINES_AT_ONCE:
+            size += len(line)
+        if len(waiting) >= LINES_AT_ONCE or size >= BYTES_AT_ONCE:
             await create_waiting()
+            size = 0
     if waiting:
         await create_waiting()
     answers.write(json.dumps({"accepted": accepted, "rejected": rejected}).encode() + b"\n")

@@ -6,6 +6,12 @@ from typing import Annotated
 
 from fastapi import APIRouter, Header, Request, Response
 
+from matchwood.service.delivery.cloud_events import (
+    CLOUD_EVENT,
+    CLOUD_EVENTS,
+    from_binary,
+    is_binary,
+)
 from matchwood.service.delivery.event_bodies import ARROW, JSON, LINES
 from matchwood.service.http.models import EventAccepted, EventsAccepted
 from matchwood.service.http.request_context import Publisher, Ready, media_type, problems
@@ -27,6 +33,8 @@ BODY = {
                 }
             },
             LINES[0]: {"schema": {"type": "string"}},
+            CLOUD_EVENT: {"schema": {"type": "object"}},
+            CLOUD_EVENTS: {"schema": {"type": "array", "items": {"type": "object"}}},
             ARROW: {"schema": {"type": "string", "format": "binary"}},
         },
     }
@@ -44,10 +52,13 @@ async def publish(
     """Publish an event (a JSON object) or a batch (a JSON list, JSON lines or an Arrow stream). A
     batch is accepted as a whole or not at all. Once it is accepted, each event will be delivered
     to every subscription that it matched. A request with an `Idempotency-Key` may be repeated: it
-    is accepted once, and every answer is that of the first time.
+    is accepted once, and every answer is that of the first time. CloudEvents may come as JSON, or
+    with their attributes in headers.
     """
-    body = await request.body()
-    done = await service.acceptance.publish(media_type(request), body, caller.name, idempotency_key)
+    kind, body = media_type(request), await request.body()
+    if is_binary(request.headers):
+        kind, body = CLOUD_EVENT, from_binary(request.headers, body)
+    done = await service.acceptance.publish(kind, body, caller.name, idempotency_key)
     if done.repeated:
         response.headers["Idempotency-Replayed"] = "true"
     accepted = [EventAccepted(id=event.id, matched=event.matched) for event in done.events]

@@ -18,13 +18,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from matchwood.service.http.problem_responses import failure_response, problem_response
 from matchwood.service.http.request_bodies import declared_problem, limited
 from matchwood.service.logs import request_id
+from matchwood.service.matching_service import MatchingService
 from matchwood.service.problems import RequestProblem
-from matchwood.service.service import Service
 from matchwood.service.settings import is_loopback
 
 log = logging.getLogger("matchwood.service")
 # Requests whose bodies may be as large as `upload_bytes`.
 UPLOADS = {("PUT", "/rules"), ("POST", "/subscriptions/bulk")}
+# Requests whose bodies are read piece by piece and not kept.
+UNKEPT = {("POST", "/subscriptions/bulk")}
 # Paths that are requested all the time, and are not logged if all is well.
 UNLOGGED_PATHS = {"/healthz", "/readyz", "/metrics"}
 # The status in logs and metrics of a request whose client left before it had been sent whole.
@@ -34,7 +36,7 @@ CLIENT_GONE = 499
 class RequestMiddleware:
     """The middleware of the application (ASGI)."""
 
-    def __init__(self, app: ASGIApp, service: Service) -> None:
+    def __init__(self, app: ASGIApp, service: MatchingService) -> None:
         self._app = app
         self._service = service
 
@@ -64,7 +66,10 @@ class RequestMiddleware:
             if refused is not None:
                 await problem_response(refused)(scope, receive, send_with_id)
             else:
-                await self._app(scope, limited(receive, headers, limit), send_with_id)
+                unkept = (scope["method"], scope["path"]) in UNKEPT
+                with self._service.request_bytes.share() as share:
+                    body = limited(receive, headers, limit, None if unkept else share)
+                    await self._app(scope, body, send_with_id)
         except ClientDisconnect:
             status = CLIENT_GONE
         except Exception as error:

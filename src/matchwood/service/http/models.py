@@ -158,6 +158,10 @@ class SchemaOut(BaseModel):
 class Delivery(RequestModel):
     kind: Literal["pull", "webhook"] = "pull"
     url: Annotated[Text, StringConstraints(max_length=2_000)] | None = None
+    format: Annotated[
+        Literal["json", "cloudevents", "cloudevents-binary"],
+        Field(description="What a webhook is sent: CloudEvents are in JSON or in binary mode"),
+    ] = "json"
 
 
 class SubscriptionIn(RequestModel):
@@ -264,6 +268,20 @@ class DeliveryStates(BaseModel):
 
 class Skip(RequestModel):
     event: int = Field(ge=0, le=2**63 - 1, description="The next event, as `next_event` has it")
+
+
+class Rate(BaseModel):
+    at: str
+    events: float = Field(description="Events accepted per second")
+    matches: float
+    deliveries: float = Field(description="Events sent on streams and polls per second")
+    webhook_calls: float
+    dead_letters: float
+
+
+class Rates(BaseModel):
+    seconds: float = Field(description="Seconds between two samples")
+    samples: list[Rate]
 
 
 class DeadLetter(BaseModel):

@@ -9,7 +9,7 @@ from fastapi.responses import PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from matchwood import __version__
-from matchwood.service.http.request_context import Anybody, Ready, bare_service, problems
+from matchwood.service.http.request_context import Anybody, ReadyToMatch, bare_service, problems
 
 router = APIRouter(tags=["operations"])
 
@@ -25,7 +25,7 @@ async def ready(request: Request) -> dict[str, str]:
     """Everything is loaded, requests are answered, and the database can be written."""
     service = bare_service(request)
     service.check_ready()
-    service.check_writable()
+    service.check_serving()
     return {"status": "ready"}
 
 
@@ -37,7 +37,7 @@ async def metrics(request: Request, caller: Anybody) -> PlainTextResponse:
 
 
 @router.get("/status", responses=problems())
-async def status(service: Ready, caller: Anybody) -> dict[str, Any]:
+async def status(service: ReadyToMatch, caller: Anybody) -> dict[str, Any]:
     """The numbers of rules, subscriptions, waiting events and more."""
     figures = service.figures()
-    return {"version": __version__, "rules_version": service.rules.version, **figures}
+    return {"version": __version__, "rules_version": service.live_rules.state.version, **figures}

@@ -2,6 +2,7 @@
 
 The limit counts twice: for the bytes that arrive, and for those that they unfold to. A body is
 unfolded in pieces, and no further than the limit, so that a small one cannot fill the memory.
+All bodies that are in memory at the same time have a limit, too.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import zlib
 from starlette.datastructures import Headers
 from starlette.types import Message, Receive
 
+from matchwood.service.limits import ByteShare
 from matchwood.service.problems import RequestProblem
 
 # The bytes around the data of each encoding, as zlib names them.
@@ -35,11 +37,24 @@ def declared_problem(headers: Headers, limit: int) -> RequestProblem | None:
     return None
 
 
-def limited(receive: Receive, headers: Headers, limit: int) -> Receive:
-    """Pass on the parts of a body, unfolded, until they are over the limit."""
+def limited(receive: Receive, headers: Headers, limit: int, share: ByteShare | None) -> Receive:
+    """Pass on the parts of a body, unfolded, until they are over the limit.
+
+    `share` counts those that stay in memory until the request is answered.
+    """
     counted = _counted(receive, limit)
     encoding = _encoding(headers)
-    return UnfoldedBody(counted, encoding, limit).receive if encoding else counted
+    body = UnfoldedBody(counted, encoding, limit).receive if encoding else counted
+    return body if share is None else _shared(body, share)
+
+
+def _shared(receive: Receive, share: ByteShare) -> Receive:
+    async def shared() -> Message:
+        message = await receive()
+        share.add(len(message.get("body", b"")))
+        return message
+
+    return shared
 
 
 def _encoding(headers: Headers) -> str:

@@ -10,21 +10,29 @@ from matchwood.service.delivery.event_bodies import JSON
 from matchwood.service.http.models import ProblemOut
 from matchwood.service.http.problem_responses import MEDIA_TYPE
 from matchwood.service.keys import Keys
+from matchwood.service.matching_service import MatchingService
 from matchwood.service.problems import RequestProblem
 from matchwood.service.service import Service
 from matchwood.service.settings import Key
 
 
-def bare_service(request: Request) -> Service:
-    """The service, whether or not it is ready."""
-    service: Service = request.app.state.service
+def bare_service(request: Request) -> MatchingService:
+    """The service or replica, whether or not it is ready."""
+    service: MatchingService = request.app.state.service
+    return service
+
+
+def ready_to_match(request: Request) -> MatchingService:
+    """The service or replica; a problem if it is not ready."""
+    service = bare_service(request)
+    service.check_ready()
     return service
 
 
 def ready_service(request: Request) -> Service:
-    """The service; a problem if it is not ready."""
-    service = bare_service(request)
-    service.check_ready()
+    """The service; a problem if it is not ready. Applications of replicas have no such routes."""
+    service = ready_to_match(request)
+    assert isinstance(service, Service)
     return service
 
 
@@ -43,6 +51,7 @@ def _caller(*roles: str) -> Any:
 
 
 Ready = Annotated[Service, Depends(ready_service)]
+ReadyToMatch = Annotated[MatchingService, Depends(ready_to_match)]
 Secret = Annotated[str | None, Depends(secret_of)]
 Publisher = Annotated[Key, Depends(_caller("publisher"))]
 Subscriber = Annotated[Key, Depends(_caller("subscriber"))]

@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request, Response
 
-from matchwood.language import parse
-from matchwood.language.errors import EventError, RuleError
-from matchwood.language.explanation import explain
-from matchwood.language.tree import attributes_in
-from matchwood.match.parts.rule_checks import check_calls
 from matchwood.match.parts.rule_columns import RuleDetails
-from matchwood.service.delivery.acceptance import BULKY_BYTES
-from matchwood.service.delivery.event_bodies import JSON, LINES, check_count, checked_json
+from matchwood.service.delivery.event_bodies import JSON, LINES
 from matchwood.service.http.models import (
-    CheckIn,
-    CheckOut,
-    EventMatchesOut,
-    ExplainIn,
-    MatchIn,
-    MatchOut,
-    NearMissOut,
     RuleIn,
-    RuleMatch,
     RuleOut,
     RulePage,
     RulesReplaced,
@@ -36,16 +21,13 @@ from matchwood.service.http.models import (
 )
 from matchwood.service.http.request_context import (
     Admin,
-    Anybody,
-    Publisher,
     Ready,
     expected_version,
     media_type,
     problems,
 )
 from matchwood.service.http.rule_uploads import uploaded_rules
-from matchwood.service.problems import RequestProblem, event_problem, rule_error, rule_problem
-from matchwood.service.service import Service
+from matchwood.service.rules.rule_set import diff_json
 from matchwood.service.times import iso
 
 router = APIRouter(tags=["rules"], responses=problems())
@@ -95,7 +77,7 @@ async def replace_rules(
     )
     previous = service.rules.version
     version, diff = await service.rules.replace(rules, expected, dry_run)
-    return RulesReplaced(version=version, previous=previous, **diff.to_json())
+    return RulesReplaced(version=version, previous=previous, **diff_json(diff))
 
 
 @router.get("/rules/versions")
@@ -166,63 +148,6 @@ async def delete_rule_by_id(
     return await delete_rule(request, service, caller, id)
 
 
-@router.post("/match", tags=["matching"])
-async def match(received: Request, service: Ready, caller: Publisher, request: MatchIn) -> MatchOut:
-    """The rules that are true of an event, or of each of several events. Nothing is stored."""
-    if (request.event is None) == (request.events is None):
-        raise RequestProblem(
-            "invalid-request", "either `event` or `events` is required, and not both"
-        )
-    events = [request.event] if request.event is not None else request.events or []
-    check_count(len(events), service.settings.limits)
-    service.match_rate.take(caller.name, len(events))
-    loop = asyncio.get_running_loop()
-    size = int(received.headers.get("content-length", BULKY_BYTES))
-    threads = service.threads if size < BULKY_BYTES else service.bulk_threads
-    return await loop.run_in_executor(threads, _match, service, request, events)
-
-
-@router.post("/check", tags=["matching"])
-async def check(service: Ready, caller: Anybody, request: CheckIn) -> CheckOut:
-    """Whether a rule is valid, and if not, where its error is."""
-
-    def checked() -> CheckOut:
-        try:
-            tree = parse(request.rule)
-            matcher = service.rules.matcher
-            text = request.rule if isinstance(request.rule, str) else None
-            check_calls(tree, matcher.operators, matcher.schema, text)
-            service.schema.check_rule(request.rule)
-        except RuleError as error:
-            return CheckOut(valid=False, text=None, error=rule_error(error))
-        return CheckOut(valid=True, text=str(tree), attributes=sorted(attributes_in(tree)))
-
-    return await service.storage.readers.run(checked)
-
-
-@router.post("/explain", tags=["matching"])
-async def explain_rule(service: Ready, caller: Anybody, request: ExplainIn) -> dict[str, Any]:
-    """Explain a rule for an event: each node is true, false or undefined, with the values seen."""
-    matcher = service.rules.matcher
-
-    def explained() -> dict[str, Any]:
-        checked_json(request.event, 0, service.settings.limits)
-        try:
-            tree = parse(request.rule)
-            check_calls(tree, matcher.operators, matcher.schema)
-        except RuleError as error:
-            raise rule_problem(error) from None
-        try:
-            explanation = explain(
-                tree, request.event, operators=matcher.operators, schema=matcher.schema
-            )
-        except EventError as error:
-            raise event_problem(error) from None
-        return {**explanation.to_json(), "text": str(explanation)}
-
-    return await service.storage.readers.run(explained)
-
-
 def _rule(row: Any) -> RuleOut:
     return RuleOut(
         id=row.id,
@@ -241,37 +166,3 @@ def _rule_of(rule: RuleDetails) -> RuleOut:
         priority=rule.priority,
         suspended=None,
     )
-
-
-def _match(service: Service, request: MatchIn, events: list[dict[str, Any]]) -> MatchOut:
-    version = service.rules.version
-    bodies = []
-    for index, event in enumerate(events):
-        bodies.append(checked_json(event, index, service.settings.limits))
-        try:
-            service.schema.check_event(event)
-        except EventError as error:
-            raise event_problem(error, None if request.event is not None else index) from None
-    tags = None if request.tags is None else frozenset(request.tags)
-    matcher = service.rules.matcher
-    results = []
-    matched = service.rules.match(events, bodies, tags, request.limit)
-    for event, rules in zip(events, matched, strict=True):
-        matches = []
-        for rule, bindings in rules:
-            why = matcher.explain(parse(rule.rule), event).to_json() if request.explain else None
-            matches.append(
-                RuleMatch(
-                    id=rule.id,
-                    tags=sorted(rule.tags),
-                    priority=rule.priority,
-                    bindings=bindings,
-                    explanation=why,
-                )
-            )
-        near = None
-        if request.why_not:
-            misses = matcher.why_not(event, request.why_not)
-            near = [NearMissOut(id=miss.id, lacked=miss.lacked) for miss in misses]
-        results.append(EventMatchesOut(matches=matches, near=near))
-    return MatchOut(version=version, results=results)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
 
@@ -49,7 +49,7 @@ async def subscribe(
         rule=new.rule,
         created=iso(created.expires - new.validity),
         expires=iso(created.expires),
-        delivery=Delivery(kind=requested.delivery.kind, url=new.url),
+        delivery=requested.delivery,
         cursor=service.roster.cursor(created.number),
         missed=0,
         suspended=None,
@@ -63,14 +63,19 @@ async def list_subscriptions(
     after: Annotated[str, Query(max_length=11)] = "",
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
     search: Annotated[str, Query(max_length=512, pattern="^[^\\x00]*$")] = "",
+    kind: Literal["pull", "webhook"] | None = None,
 ) -> SubscriptionPage:
-    """Subscriptions in the order in which they were created, one page at a time."""
+    """Subscriptions in the order in which they were created, one page at a time. `search` looks in
+    subscribers, rules and the URLs of webhooks.
+    """
     first = number_of(after) if after else 0
     if first is None:
         raise RequestProblem(
             "invalid-request", f"`after` must be the id of a subscription, found {after!r}"
         )
-    rows = await service.storage.readers.run(service.subscriptions.page, first, limit + 1, search)
+    rows = await service.storage.readers.run(
+        service.subscriptions.page, first, limit + 1, search, kind
+    )
     shown = [subscription_out(service, row) for row in rows[:limit]]
     more = shown[-1].id if len(rows) > limit else None
     return SubscriptionPage(count=service.roster.alive, subscriptions=shown, next=more)
@@ -146,7 +151,9 @@ def new_subscription(service: Service, requested: SubscriptionIn) -> NewSubscrip
 
 
 def checked_delivery(service: Service, delivery: Delivery) -> dict[str, Any]:
-    """The columns `kind` and `url` of a delivery, or a problem."""
+    """The columns `kind`, `url` and `format` of a delivery, or a problem."""
+    if delivery.kind != "webhook" and delivery.format != "json":
+        raise RequestProblem("invalid-request", "only webhooks have another `format` than json")
     if (delivery.kind == "webhook") != (delivery.url is not None):
         raise RequestProblem(
             "invalid-request", "a webhook requires a `url`, and no other kind of delivery has one"
@@ -157,7 +164,7 @@ def checked_delivery(service: Service, delivery: Delivery) -> dict[str, Any]:
             raise RequestProblem(
                 "invalid-request", f"the url of a webhook {problem}, found {delivery.url}"
             )
-    return {"kind": delivery.kind, "url": delivery.url}
+    return {"kind": delivery.kind, "url": delivery.url, "format": delivery.format}
 
 
 def subscription_out(service: Service, row: Any) -> SubscriptionOut:
@@ -168,7 +175,7 @@ def subscription_out(service: Service, row: Any) -> SubscriptionOut:
         rule=row.rule,
         created=iso(row.created),
         expires=iso(row.expires),
-        delivery=Delivery(kind=row.kind, url=row.url),
+        delivery=Delivery(kind=row.kind, url=row.url, format=row.format),
         cursor=max(row.cursor, service.roster.cursor(row.number)),
         missed=row.missed,
         suspended=row.suspended,

@@ -6,10 +6,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from matchwood.service.http.models import DeliveryState, DeliveryStates, Skip
+from matchwood.service.http.models import DeliveryState, DeliveryStates, Rate, Rates, Skip
 from matchwood.service.http.request_context import Admin, Ready, Secret, problems
 from matchwood.service.http.subscription_routes import authorised
 from matchwood.service.problems import RequestProblem
+from matchwood.service.rates import SAMPLE_SECONDS, SAMPLES
 from matchwood.service.rules.subscription_store import name_of
 from matchwood.service.service import Service
 from matchwood.service.times import iso
@@ -26,6 +27,18 @@ async def list_failing(
     longest = sorted(failing, key=lambda number: failing[number].since)[:limit]
     states = [await _state(service, number, "webhook") for number in longest]
     return DeliveryStates(count=len(failing), deliveries=states)
+
+
+@router.get("/rates")
+async def list_rates(
+    service: Ready, caller: Admin, limit: Annotated[int, Query(ge=1, le=SAMPLES)] = SAMPLES
+) -> Rates:
+    """Events, matches, deliveries, calls of webhooks and dead letters per second, up to each of
+    the latest moments, oldest first.
+    """
+    latest = list(service.rates.samples)[-limit:]
+    samples = [Rate(**{**sample._asdict(), "at": iso(sample.at)}) for sample in latest]
+    return Rates(seconds=SAMPLE_SECONDS, samples=samples)
 
 
 @router.get("/subscriptions/{name}/delivery")

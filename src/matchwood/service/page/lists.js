@@ -15,6 +15,14 @@ const KINDS = {
     columns: ["Id", "Rule", "Subscriber", "Expires", ""],
     row: subscriptionRow,
   },
+  webhooks: {
+    path: "subscriptions",
+    items: "subscriptions",
+    columns: ["Id", "URL", "Rule", "Subscriber", ""],
+    row: webhookRow,
+    params: { kind: "webhook" },
+    uncounted: true, // `count` is that of all subscriptions
+  },
   deliveries: {
     path: "deliveries",
     items: "deliveries",
@@ -83,10 +91,10 @@ function choose(name) {
 
 async function load() {
   const thisLoad = ++lastLoad;
-  const { path, items, columns, row, whole, unsearched, exact } = KINDS[kind];
+  const { path, items, columns, row, whole, unsearched, exact, uncounted, params: fixed } = KINDS[kind];
   byId("search-form").classList.toggle("unsearched", Boolean(whole || unsearched));
   try {
-    const params = { limit: SIZE };
+    const params = { limit: SIZE, ...fixed };
     if (!whole) params.after = pages.at(-1);
     if (!whole && !unsearched) params.search = byId("search").value;
     const page = await answer("GET", path, { params, exact });
@@ -95,7 +103,7 @@ async function load() {
       element("tr", {}, ...columns.map((name) => element("th", { scope: "col" }, name))));
     byId("list-body").replaceChildren(...page[items].map(row));
     const shown = page[items].length ? `page ${pages.length}` : "no results";
-    const total = page.count === undefined ? "" : `${page.count.toLocaleString()} in total, `;
+    const total = page.count === undefined || uncounted ? "" : `${page.count.toLocaleString()} in total, `;
     byId("list-count").textContent = total + shown;
     byId("previous").disabled = pages.length === 1;
     byId("next").disabled = (page.next ?? null) === null;
@@ -111,16 +119,49 @@ async function load() {
 
 function ruleRow({ id, rule, tags, priority, suspended }) {
   const edit = () => setRule(rule, { id, tags, priority });
-  return tableRow(id, rule, tags.join(", "), String(priority), `Rule ${id}`, edit, suspended);
+  const remove = () => confirmed(`Delete the rule ${id}?`, "DELETE", "rule", { params: { id } });
+  const gone = button("Delete", `Delete the rule ${id}`, remove);
+  return tableRow(id, rule, tags.join(", "), String(priority), `Rule ${id}`, edit, suspended, gone);
 }
 
 function subscriptionRow({ id, rule, subscriber, expires, suspended }) {
-  return tableRow(id, rule, subscriber, new Date(expires).toLocaleString(), `Subscription ${id}`, () => setRule(rule), suspended);
+  const until = new Date(expires).toLocaleString();
+  return tableRow(id, rule, subscriber, until, `Subscription ${id}`, () => setRule(rule), suspended, cancelButton(id, subscriber));
+}
+
+function webhookRow({ id, rule, subscriber, delivery }) {
+  const path = `${pathOf(id)}/delivery`;
+  return row(
+    [id, element("code", {}, delivery.url), element("code", {}, rule), subscriber],
+    button("State", `State of ${id}`, () => showState(id, path)),
+    cancelButton(id, subscriber),
+  );
+}
+
+const pathOf = (id) => `subscriptions/${encodeURIComponent(id)}`;
+
+const cancelButton = (id, subscriber) =>
+  button("Cancel", `Cancel the subscription ${id}`, () =>
+    confirmed(`Cancel the subscription ${id} of ${subscriber}? What it has not received is lost.`, "DELETE", pathOf(id)));
+
+// What waits for a webhook, since when and why, field by field.
+async function showState(id, path) {
+  let body;
+  try {
+    const state = await answer("GET", path);
+    body = Object.entries(state).map(([name, value]) =>
+      element("li", {}, `${name.replaceAll("_", " ")}: `, element("code", {}, value === null ? "none" : String(value))));
+  } catch (error) {
+    body = [element("li", { class: "false" }, error.message)];
+  }
+  byId("dialog-title").textContent = `Webhook of ${id}`;
+  byId("dialog-body").replaceChildren(element("ul", {}, ...body));
+  byId("dialog").showModal();
 }
 
 function deliveryRow(state) {
   const { subscription: id, last_error, attempts, waiting, waiting_since, next_event, retry_at } = state;
-  const path = `subscriptions/${encodeURIComponent(id)}/delivery`;
+  const path = `${pathOf(id)}/delivery`;
   const since = waiting_since ? ` since ${new Date(waiting_since).toLocaleString()}` : "";
   return row(
     [id, last_error ?? "", `${attempts}, again ${new Date(retry_at).toLocaleTimeString()}`, `${waiting}${since}`],
@@ -139,9 +180,13 @@ function letterRow({ id, subscription, event, error, attempts, replay }) {
 }
 
 // Asks the service to change something, then shows the list again.
-async function change(path, body) {
+const change = (path, body) => send("POST", path, { body });
+
+const confirmed = (question, method, path, options) => window.confirm(question) && send(method, path, options);
+
+async function send(method, path, options) {
   try {
-    await answer("POST", path, { body });
+    await answer(method, path, options);
     await load();
   } catch (error) {
     byId("list-count").textContent = error.message;
@@ -158,7 +203,7 @@ const row = (cells, ...buttons) =>
     element("td", {}, ...buttons.flatMap((one) => [one, " "])),
   );
 
-function tableRow(id, rule, third, fourth, title, edit, suspended) {
+function tableRow(id, rule, third, fourth, title, edit, suspended, last) {
   const why = () => {
     const event = currentEvent();
     if (event !== null) showExplanation(title, rule, event);
@@ -166,7 +211,7 @@ function tableRow(id, rule, third, fourth, title, edit, suspended) {
   };
   const text = element("td", {}, element("code", {}, rule));
   if (suspended) text.append(element("div", { class: "suspended false" }, `Suspended: ${suspended}`));
-  const buttons = [button("Edit", `Edit the rule of ${id}`, edit), button("Why?", `Explain ${id} for the event`, why)];
+  const buttons = [button("Edit", `Edit the rule of ${id}`, edit), button("Why?", `Explain ${id} for the event`, why), last];
   return element(
     "tr",
     {},

@@ -5,6 +5,7 @@ import { byId, debounced } from "./elements.js";
 import { startEditor } from "./editor.js";
 import { follow, startLive } from "./live.js";
 import { first, startLists } from "./lists.js";
+import { showRates } from "./rates.js";
 
 const STATUS_INTERVAL = 5000; // milliseconds between updates of the status
 
@@ -21,6 +22,7 @@ async function status() {
 
 function changed() {
   status();
+  showRates();
   first();
 }
 
@@ -34,7 +36,12 @@ startEditor({
 startLive();
 startLists();
 status();
-setInterval(() => document.hidden || status(), STATUS_INTERVAL);
+showRates();
+setInterval(() => {
+  if (document.hidden) return;
+  status();
+  showRates();
+}, STATUS_INTERVAL);
 
 byId("key").value = currentKey();
 byId("key").addEventListener("input", debounced(400, () => {

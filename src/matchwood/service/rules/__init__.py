@@ -8,6 +8,10 @@ Changes are written to the database first; memory follows in the order of the co
     PUT /schema ──────────▶ event_schema (checks every rule and every event)
 
 rule_set             the rules of backends, with a version per change
+rule_changes         changes in the database, by version: stored here, and read by replicas
+rule_follower        the rules of a replica, which follow those of the database
+rule_notices         PostgreSQL's notices of changes
+live_rules           the rules of one version, and matching with them
 subscription_store   creates, reads, changes, renews and removes subscriptions
 subscription_roster  expiry time and cursor of every subscription, in arrays
 rule_index           the matcher of the subscriptions' rules, and its snapshots on disk

@@ -18,6 +18,7 @@ from matchwood.language.errors import RuleError
 from matchwood.language.tree import Node
 from matchwood.schema import Schema, SchemaError
 from matchwood.service.problems import RequestProblem
+from matchwood.service.rules.rule_changes import announce
 from matchwood.service.settings import Settings, SettingsError
 from matchwood.service.storage.database import rules, schemas, subscriptions
 from matchwood.service.storage.writer import Counters, DatabaseWriter
@@ -136,6 +137,7 @@ class EventSchema:
         form = None if schema is None else json.dumps(schema.to_dict())
         row = {"version": version, "at": time.time(), "form": form}
         connection.execute(schemas.insert().values(**row))
+        announce(connection)
         return version
 
     def _expect(self, expected: int | None) -> None:

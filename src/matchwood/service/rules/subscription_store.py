@@ -45,6 +45,7 @@ class NewSubscription(NamedTuple):
     validity: float  # seconds
     kind: str = "pull"
     url: str | None = None
+    format: str = "json"
 
 
 @dataclass
@@ -82,7 +83,7 @@ def new_signing_secret() -> str:
 class SubscriptionStore:
     """All subscriptions of a service.
 
-    `webhook_changed` is called in the writing thread with the URL and the secret of a
+    `webhook_changed` is called in the writing thread with the URL, the secret and the format of a
     subscription's webhook, or with None if it has no webhook any more.
     """
 
@@ -94,7 +95,7 @@ class SubscriptionStore:
         index: SubscriptionIndex,
         settings: Settings,
         check_rule: Callable[[object], None],
-        webhook_changed: Callable[[int, tuple[str, str] | None], None],
+        webhook_changed: Callable[[int, tuple[str, str, str] | None], None],
     ) -> None:
         self._check_schema = check_rule  # raises a RuleError if a rule does not fit the schema
         self._webhook_changed = webhook_changed
@@ -143,15 +144,18 @@ class SubscriptionStore:
             raise RequestProblem("forbidden", UNKNOWN_SUBSCRIPTION)
         return row
 
-    def page(self, after: int, limit: int, search: str) -> list[Row[Any]]:
-        """Subscriptions in order of number, whose subscriber or rule contains `search`."""
+    def page(self, after: int, limit: int, search: str, kind: str | None = None) -> list[Row[Any]]:
+        """Subscriptions in order of number, whose subscriber, rule or URL contains `search`."""
         wanted = select(subscriptions).where(subscriptions.c.number > after)
         wanted = wanted.where(subscriptions.c.expires > time.time())
         if search:
             wanted = wanted.where(
                 subscriptions.c.subscriber.icontains(search, autoescape=True)
                 | subscriptions.c.rule.icontains(search, autoescape=True)
+                | subscriptions.c.url.icontains(search, autoescape=True)
             )
+        if kind is not None:
+            wanted = wanted.where(subscriptions.c.kind == kind)
         with self._engine.connect() as connection:
             return list(connection.execute(wanted.order_by(subscriptions.c.number).limit(limit)))
 
@@ -166,7 +170,7 @@ class SubscriptionStore:
             text = text_of(rule) if text is None else text
             matcher = self._index.matcher
             source = rule if isinstance(rule, str) else None  # errors show their position in it
-            check_calls(tree, matcher.operators, matcher.schema, source)
+            check_calls(tree, matcher.operators, matcher.schema, matcher.store.lists, source)
             self._check_schema(rule)
             if "\0" in text:
                 raise RuleError("a rule must not contain the character U+0000")
@@ -222,6 +226,7 @@ class SubscriptionStore:
                 row = {"number": number, "subscriber": wanted.subscriber, "rule": wanted.rule}
                 row |= {"created": now, "expires": new.expires, "ticket": hashed(new.ticket)}
                 row |= {"key": key, "kind": wanted.kind, "url": wanted.url, "secret": new.secret}
+                row["format"] = wanted.format
                 rows.append(row | {"change": change, "cursor": counters["event"]})
             connection.execute(subscriptions.insert(), rows)
             return change, counters["event"]
@@ -231,7 +236,7 @@ class SubscriptionStore:
             for wanted, new in zip(requested, created, strict=True):
                 self._roster.enter(new.number, new.expires, cursor)
                 if wanted.url and new.secret:
-                    self._webhook_changed(new.number, (wanted.url, new.secret))
+                    self._webhook_changed(new.number, (wanted.url, new.secret, wanted.format))
             self._by_key[key] = self._by_key.get(key, 0) + len(created)
             rules = [
                 (new.number, wanted.rule) for wanted, new in zip(requested, created, strict=True)
@@ -267,7 +272,8 @@ class SubscriptionStore:
                 self.suspended.discard(number)
                 indexed.append(self._index.submit(change, [(number, rule)]))
             if "kind" in values:
-                hook = (values["url"], values["secret"]) if values["url"] else None
+                named = (values["url"], values["secret"], values["format"])
+                hook = named if values["url"] else None
                 self._webhook_changed(number, hook)
 
         await asyncio.wrap_future(self._writer.submit(work, applied))

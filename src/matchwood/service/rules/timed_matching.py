@@ -29,7 +29,8 @@ from contextlib import suppress
 from time import thread_time
 from typing import Any, NamedTuple
 
-from matchwood.language.events import Event, Seen
+from matchwood.language.events import Event
+from matchwood.language.seen import Seen
 from matchwood.match.parts.rule_columns import RuleDetails
 from matchwood.match.search.event_matches import EventMatches
 from matchwood.match.store.rule_store import RuleStore

@@ -61,6 +61,18 @@ rules = Table(
     Column("tags", Text, nullable=False),  # a JSON list
     Column("priority", Double, nullable=False),
     Column("suspended", Text),  # why it is not matched; null if it is
+    # The version at which it was last set or suspended.
+    Column("version", BigInteger, nullable=False, server_default="0"),
+    Index("rules_by_version", "version"),
+)
+
+# Rules that were removed, and at which version, for as long as replicas may ask for it.
+removed_rules = Table(
+    "removed_rules",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("version", BigInteger, nullable=False),
+    Index("removed_rules_by_version", "version"),
 )
 
 rule_versions = Table(
@@ -108,6 +120,7 @@ subscriptions = Table(
     # The Unix time of the first failed call with the next event.
     Column("failing_since", Double, nullable=False, server_default="0"),
     Column("suspended", Text),  # why its rule is not matched; null if it is
+    Column("format", String(20), nullable=False, server_default="json"),  # of a webhook's events
     Index("subscriptions_by_change", "change"),
 )
 
@@ -204,3 +217,13 @@ def migrate(engine: Engine, revision: str = "head") -> None:
             connection.exec_driver_sql("BEGIN IMMEDIATE")
         config.attributes["connection"] = connection
         command.upgrade(config, revision)
+
+
+def is_migrated(engine: Engine) -> bool:
+    """Whether the tables are those that this release knows, neither older nor newer."""
+    from alembic.runtime.migration import MigrationContext
+    from alembic.script import ScriptDirectory
+
+    newest = ScriptDirectory(str(Path(__file__).with_name("migrations"))).get_current_head()
+    with engine.connect() as connection:
+        return MigrationContext.configure(connection).get_current_revision() == newest
