@@ -42,14 +42,31 @@ def test_every_workload_can_be_made(experiment, scale):
 def test_what_the_paper_says_is_of_contestants_and_measures(experiment):
     labels = {contestant.label for contestant in experiment.contestants}
     measures = {measure.name for measure in experiment.measures}
-    for claim in experiment.claims:
-        assert claim.measure in measures
-        said = claim.said
-        named = getattr(claim, "order", None) or getattr(claim, "labels", None) or ()
-        named = {*named, *(getattr(claim, part, None) for part in ("saver", "than", "label"))}
-        assert named - {None} <= labels, said
+    assert bool(experiment.statements) <= bool(experiment.theirs)
+    for statement in experiment.statements:
+        assert statement.measure in measures
+        assert statement.parts
+        assert set(statement.labels) <= labels, statement.quote
     for measure, lines in experiment.reported.items():
         assert measure in measures
         assert set(lines) <= labels
         for line in lines.values():
             assert set(line) <= set(experiment.values["paper"])
+
+
+def test_a_sentence_is_quoted_once_per_measure_of_an_experiment():
+    for experiment in KNOWN.values():
+        said = [(statement.quote, statement.measure) for statement in experiment.statements]
+        assert len(said) == len(set(said))
+
+
+def test_the_sentences_on_construction_and_time_are_there():
+    found = {
+        name: {(s.quote, s.labels) for s in KNOWN[name].statements}
+        for name in ("atree-fig12a", "atree-fig13a")
+    }
+    others = ("BDD", "Translation", "BoP", "Interval ID")
+    best = ("Among them, A-Tree performs the best.", ("A-Tree", *others))
+    always = ("Among them, A-Tree always performs the best", ("A-Tree", *others, "Scan"))
+    assert best in found["atree-fig13a"]
+    assert always in found["atree-fig12a"]

@@ -1,6 +1,6 @@
 """Benchmarks: programs that print a table and, as their last line, the same figures as JSON.
 
-Each program is a module that runs by itself:
+Each program is a module (`peers` is a package) that runs by itself:
 
     python -m matchwood.lab.bench.engine [--scale small] [--rules 1000000] [--seed 1]
 
@@ -22,6 +22,7 @@ The programs:
 - `cores`: batches, single events and processes on 1, 2, 4, … cores.
 - `json_events`: events that come as JSON text, beside parsers.
 - `boxes`: the published algorithms for conjunctions of ranges, beside the engine.
+- `peers`: other engines on the same rules and events.
 - `cold_start`: the first answers on a machine without compiled kernels, and compiling them.
 - `parser`, `files`, `updates`: parsing, saving and loading, and changes while events are matched.
 - `spark`, `spark_large`, `service`: matching through Spark, and over HTTP.

@@ -1,139 +1,234 @@
 """Events per second on 1, 2, 4, … cores: batches and single events from threads, and processes.
 
-    python -m matchwood.lab.bench.cores [--rules 1000000] [--events 8192]
+    python -m matchwood.lab.bench.cores [--rules 1000000] [--file rules.mw] [--cores 1,2,4,8,16]
 
-`batches` is `match_batches(threads=n)` over an Arrow table; `sweep` the sweep alone, each thread
-with batches that are encoded already; `single` one event after the other through the kernel, in n
+`batches` is `match_batches(threads=n)` over an Arrow table with as many rows for each thread;
+`sweep` the sweep alone, with batches that are encoded already; `kernel` one event after the other
+through the kernel, and `match_ids` the same from a dict to an Arrow array of ids, both in n
 threads; `processes` n processes that load one file, which the system maps once, and match batches.
-All answers are counted and compared.
+Matches are counted in every round. Before that, those of `batches` are compared with those of one
+thread by a checksum of all pairs; those of `match_ids` are compared with `match` by their sums.
 
-`lock_ms_per_batch` is the time per batch of 1,024 events that one thread spends outside code that
-is known to release Python's lock: the kernels of encoding, of sweeping and of keys. `lock_limit` is
-how many times as fast as one thread any number of threads could be because of it. Both are
-processor time, so that other programs matter little.
+`…_times` compares with the first number of cores, `…_cores` says how many cores were busy: below
+n, threads waited for the lock or for each other; at n, what is missing was lost to memory.
+`…_faults` are page faults per batch of 1,024 events, or per single event.
+
+`lock_ms_per_batch` is the time per batch that one thread spends outside code that is known to
+release Python's lock: the kernels of encoding, of sweeping and of keys; `lock_ms_per_table` is what
+each table costs once, however long it is. `lock_limit` is how many times as fast as one thread any
+number of threads could be because of it. All three are processor time.
 """
 
 from __future__ import annotations
 
+import gc
+import resource
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
+from itertools import cycle, islice
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
+from matchwood.index.build.threads import available_cores
 from matchwood.kernels.masks import EVENTS
 from matchwood.lab.bench.kernel import Kernel, table_of_events, warm_up
 from matchwood.lab.bench.reporting import BenchOptions, Figures, report
 from matchwood.lab.workloads.abe_gen import AbeGen
-from matchwood.match.batch.codes import column_codes
+from matchwood.match.batch.codes import number_columns
 from matchwood.match.batch.strategies import sweep_strategy
 from matchwood.match.search import arrow_matches
-from matchwood.match.search.batch_threads import available_cores
 from matchwood.matcher import Matcher
 
 # Kernels that release the lock: the modules that call them, and their names there.
 KERNELS = [
     (sweep_strategy, name)
     for name in ("rows_of_slots", "place_events", "rank_events", "fill_literals", "sweep")
-] + [(column_codes, "code_numbers"), (arrow_matches, "gather_keys")]
-
-# Events that single matches are timed with.
-SINGLES = 512
+] + [(number_columns, "code_numbers"), (arrow_matches, "gather_keys")]
 
 # How often each figure is measured; the best counts.
 ROUNDS = 3
 
+# Batches of one table with which the time under the lock is measured.
+LOCK_BATCHES = 4
+
+# An odd number whose multiples have mixed high bits, that of Fibonacci hashing.
+MIXER = np.uint64(0x9E3779B97F4A7C15)
+
+Event = dict[str, int]
+
 
 def main() -> None:
     parser = BenchOptions(__doc__).size("rules", full=1_000_000, small=10_000)
-    parser.size("events", full=8 * EVENTS, small=2 * EVENTS)
-    parser.add_argument("--file", help="a saved matcher of these rules, instead of building one")
+    parser.size("events", full=4 * EVENTS, small=2 * EVENTS)
+    parser.size("singles", full=256, small=64)
+    parser.add_argument("--file", type=Path, help="saved rules; they are made if it is not there")
+    parser.add_argument("--cores", help="numbers of cores; default: 1, 2, 4, … up to all")
     options = parser.read()
+    steps = powers(available_cores())
+    if options.cores:
+        steps = [int(cores) for cores in options.cores.split(",")]
     workload = AbeGen(rules=options.rules, seed=options.seed)
     warm_up()
-    events = workload.events(options.events)
     common: Figures = {"workload": "ABE-Gen", "rules": options.rules, "events": options.events}
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(options.file or Path(folder) / "rules.mw")
-        if not options.file:
+        path = options.file or Path(folder) / "rules.mw"
+        if not path.exists():
             Matcher(enumerate(workload.texts())).save(path)
-        results = measure(path, events, common)
+        gc.collect()
+        gc.freeze()  # collections of the laboratory's own objects would hold the lock
+        bench = CoresRun(path, workload.events(options.events), options.singles)
+        common.update(bench.lock_figures())
+        results = {f"{n} cores" if n > 1 else "1 core": bench.figures(n) for n in steps}
+    first = next(iter(results.values()))
+    for figures in results.values():
+        for name in ("batches", "sweep", "kernel", "match_ids", "processes"):
+            figures[f"{name}_times"] = figures[name] / first[name]
     report("cores", common, results)
 
 
-def measure(path: Path, events: list[dict[str, int]], common: Figures) -> dict[str, Figures]:
-    matcher = Matcher.load(path)
-    kernel = Kernel(matcher)
-    kernel.part.batch.force("sweep")
-    table = table_of_events(events)
-    coded = [kernel.coded_batch(events[i : i + EVENTS]) for i in range(0, len(events), EVENTS)]
-    singles = [kernel.coded(event) for event in events[:SINGLES]]
-    kernel.sweep(coded[0])
-    for event_codes in singles:
-        kernel.match(event_codes)
-    common.update(lock_figures(matcher, table, len(coded)))
-    results: dict[str, Figures] = {}
-    right = rows_of(matcher, table, 1)
-    for n in steps(available_cores()):
-
-        def batches(n: int = n) -> None:
-            same(rows_of(matcher, table, n), right)
-
-        results[f"{n} cores" if n > 1 else "1 core"] = {
-            "batches": per_second(len(events), batches),
-            "sweep": per_second(len(events), partial(in_turn, kernel.sweep, coded, n)),
-            "single": per_second(len(singles), partial(in_turn, kernel.match, singles, n)),
-            "processes": processes(path, events, n, right),
-        }
-    first = next(iter(results.values()))
-    for figures in results.values():
-        for name in ("batches", "sweep", "single", "processes"):
-            figures[f"{name}_times"] = figures[name] / first[name]
-    return results
-
-
-def steps(cores: int) -> list[int]:
+def powers(cores: int) -> list[int]:
     """1, 2, 4, … and the number of cores.
 
-    >>> steps(1), steps(6), steps(16)
+    >>> powers(1), powers(6), powers(16)
     ([1], [1, 2, 4, 6], [1, 2, 4, 8, 16])
     """
     powers = [1 << i for i in range(cores.bit_length())]
     return [n for n in powers if n < cores] + [cores]
 
 
+class CoresRun:
+    """One matcher, with events in all forms; each thread gets as much to do as one alone."""
+
+    def __init__(self, path: Path, events: list[Event], singles: int) -> None:
+        self.path = path
+        self.events = events
+        self.matcher = Matcher.load(path)
+        self.kernel = Kernel(self.matcher)
+        self.kernel.part.batch.force("sweep")
+        self.table = table_of_events(events).combine_chunks()
+        pieces = [events[i : i + EVENTS] for i in range(0, len(events), EVENTS)]
+        self.coded = [self.kernel.coded_batch(piece) for piece in pieces]
+        self.singles = list(islice(cycle(events), singles))
+        self.coded_singles = [self.kernel.coded(event) for event in self.singles]
+        self.right = checksum(self.matcher.match_batches(self.table), len(events))
+        self.right_ids = [sum(self.matcher.match(event)) for event in self.singles]
+
+    def figures(self, n: int) -> Figures:
+        """Everything with so many threads or processes."""
+        table = pa.concat_tables([self.table] * n).combine_chunks()
+        times, matches = self.right
+        found = checksum(self.matcher.match_batches(table, threads=n), len(self.events))
+        same(found, (times * n, matches * n))
+
+        def batches() -> None:
+            same(rows_of(self.matcher, table, n), matches * n)
+
+        def match_ids(number: int) -> None:
+            ids = self.matcher.match_ids(self.singles[number])
+            same(int(ids.to_numpy().sum()), self.right_ids[number])
+
+        rows, count = table.num_rows, n * len(self.singles)
+        coded, singles = self.coded * n, self.coded_singles * n
+        numbers = list(range(len(self.singles))) * n
+        return {
+            **measured("batches", rows, rows / EVENTS, batches),
+            **measured("sweep", rows, rows / EVENTS, partial(in_turn, self.sweep, coded, n)),
+            **measured("kernel", count, count, partial(in_turn, self.kernel.match, singles, n)),
+            **measured("match_ids", count, count, partial(in_turn, match_ids, numbers, n)),
+            "processes": processes(self.path, self.events, n, matches),
+        }
+
+    def sweep(self, codes: Any) -> None:
+        self.kernel.sweep(codes)
+
+    def lock_figures(self) -> Figures:
+        """Milliseconds in which one thread may hold Python's lock, and what that allows."""
+        one = self._held(1)
+        many = self._held(LOCK_BATCHES)
+        batch = (many[0] - one[0]) / (LOCK_BATCHES - 1)
+        total = (many[1] - one[1]) / (LOCK_BATCHES - 1)
+        return {
+            "lock_ms_per_table": (one[0] - batch) * 1e3,
+            "lock_ms_per_batch": batch * 1e3,
+            "lock_limit": total / batch,
+        }
+
+    def _held(self, batches: int) -> tuple[float, float]:
+        """(seconds outside kernels, seconds in all) of a table of so many batches."""
+        table = pa.concat_tables([self.table] * batches).slice(0, batches * EVENTS)
+        table = table.combine_chunks()
+        found = []
+        for _ in range(ROUNDS):
+            with without_lock() as outside:
+                started = time.thread_time()
+                rows_of(self.matcher, table, 1)
+                total = time.thread_time() - started
+            found.append((total - sum(outside), total))
+        return min(found)
+
+
+def checksum(batches: Iterator[Any], events: int) -> tuple[int, int]:
+    """(a sum of a number for each pair, how many pairs); a table repeats after so many events."""
+    total = rows = 0
+    for batch in batches:
+        numbers = batch.column(0).to_numpy().astype(np.uint64) % np.uint64(events)
+        ordinals = batch.column(1).indices.to_numpy().astype(np.uint64)
+        mixed = (numbers << np.uint64(32) | ordinals) * MIXER
+        total += int((mixed >> np.uint64(40)).sum())
+        rows += batch.num_rows
+    return total, rows
+
+
 def rows_of(matcher: Matcher, table: Any, threads: int) -> int:
     return sum(batch.num_rows for batch in matcher.match_batches(table, threads=threads))
 
 
-def same(found: int, right: int) -> None:
+def same(found: object, right: object) -> None:
     if found != right:
         raise AssertionError(f"{found} matches, expected {right}")
 
 
-def per_second(events: int, run: Callable[[], object]) -> float:
-    """Events per second, in the best round."""
-    times = []
+def measured(name: str, events: int, units: float, run: Callable[[], object]) -> Figures:
+    """Events per second in the best round; what it took of cores, and of page faults per unit."""
+    best: Figures = {}
     for _ in range(ROUNDS):
+        before = resource.getrusage(resource.RUSAGE_SELF)
         started = time.perf_counter()
         run()
-        times.append(time.perf_counter() - started)
-    return events / min(times)
+        took = time.perf_counter() - started
+        after = resource.getrusage(resource.RUSAGE_SELF)
+        busy = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        figures = {
+            name: events / took,
+            f"{name}_cores": busy / took,
+            f"{name}_faults": (after.ru_minflt - before.ru_minflt) / units,
+        }
+        if not best or figures[name] > best[name]:
+            best = figures
+    return best
 
 
-def in_turn(function: Callable[[Any], object], arguments: list[Any], threads: int) -> None:
+def in_turn(function: Callable[[Any], object], arguments: Sequence[Any], threads: int) -> None:
     """Call a function with each argument, in several threads."""
+
+    def each(part: Sequence[Any]) -> None:
+        for argument in part:
+            function(argument)
+
     with ThreadPoolExecutor(threads) as pool:
         size = -(-len(arguments) // threads)
-        parts = [arguments[i : i + size] for i in range(0, len(arguments), size)]
-        list(pool.map(lambda part: [function(argument) for argument in part] and None, parts))
+        list(pool.map(each, [arguments[i : i + size] for i in range(0, len(arguments), size)]))
 
 
-def processes(path: Path, events: list[dict[str, int]], count: int, right: int) -> float:
+def processes(path: Path, events: list[Event], count: int, right: int) -> float:
     """Events per second of several processes, each of which matches all events in batches."""
     with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
         list(pool.map(load, [str(path)] * count, [events] * count))
@@ -149,7 +244,7 @@ def processes(path: Path, events: list[dict[str, int]], count: int, right: int) 
 _loaded: dict[str, Any] = {}
 
 
-def load(path: str, events: list[dict[str, int]]) -> None:
+def load(path: str, events: list[Event]) -> None:
     """In a process of its own: map the file, and match once, so that all is loaded."""
     if not _loaded:
         _loaded["matcher"] = Matcher.load(path)
@@ -161,17 +256,6 @@ def load(path: str, events: list[dict[str, int]]) -> None:
 
 def match_all(_: int) -> int:
     return rows_of(_loaded["matcher"], _loaded["table"], 1)
-
-
-def lock_figures(matcher: Matcher, table: Any, batches: int) -> Figures:
-    """Milliseconds per batch in which one thread may hold Python's lock, and what that allows."""
-    rows_of(matcher, table, 1)
-    with without_lock() as outside:
-        started = time.thread_time()
-        rows_of(matcher, table, 1)
-        total = time.thread_time() - started
-    held = total - sum(outside)
-    return {"lock_ms_per_batch": held / batches * 1e3, "lock_limit": total / held}
 
 
 @contextmanager

@@ -3,9 +3,10 @@
     python -m matchwood.lab.bench.engine [--rules 1000000] [--events 2048] [--distribution both]
 
 Machines are noisy, so the Scan is timed in turn with the matches that it is compared with: one
-scan, then a few events through the kernel, then the same events through `match`, and so on; for
-batches, one scan before and one after each sweep. A scan empties the caches, hence a few events per
-scan instead of one. All answers of Scan are compared with those of `match`.
+scan, then a few events through the kernel, then the same events through `match` and through
+`match_ids`, and so on; for batches, one scan before and one after each sweep. A scan empties the
+caches, hence a few events per scan instead of one. All answers of Scan are compared with those of
+`match`.
 """
 
 from __future__ import annotations
@@ -57,14 +58,16 @@ def main() -> None:
         if options.distribution in (distribution, "both"):
             events = workload.events(options.events, distribution)
             results[distribution] = measure(matcher, scanner, events)
+    common["bytes_per_rule_once_swept"] = matcher.stats().bytes_per_rule
     report("engine", common, results)
 
 
 def build(texts: list[str], figures: Figures) -> Matcher:
     gc.collect()
-    started = time.perf_counter()
+    started, processor = time.perf_counter(), time.process_time()
     matcher = Matcher(enumerate(texts))
     figures["build_seconds"] = time.perf_counter() - started
+    figures["build_processor_seconds"] = time.process_time() - processor
     figures["peak_gib"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     stats = matcher.stats()
     figures.update(
@@ -86,7 +89,7 @@ def measure(matcher: Matcher, scanner: Scanner, events: list[Event]) -> Figures:
 
 
 def singles(matcher: Matcher, kernel: Kernel, scanner: Scanner, events: list[Event]) -> Figures:
-    scans, kernels, after_scan, matches = [], [], [], []
+    scans, kernels, after_scan, matches, ids = [], [], [], [], []
     for first in range(0, len(events), EVENTS_PER_SCAN):
         group = events[first : first + EVENTS_PER_SCAN]
         coded = [kernel.coded(event) for event in group]
@@ -95,8 +98,10 @@ def singles(matcher: Matcher, kernel: Kernel, scanner: Scanner, events: list[Eve
         kernels += times
         after_scan.append(times[0])
         matches += [milliseconds(matcher.match, event) for event in group]
+        ids += [milliseconds(matcher.match_ids, event) for event in group]
         check(matcher, scanner, group[0])
-    figures = spread("scan", scans) | spread("kernel", kernels) | spread("match", matches)
+    figures = spread("scan", scans) | spread("kernel", kernels)
+    figures |= spread("match", matches) | spread("match_ids", ids)
     figures["kernel_after_scan_p50_ms"] = np.median(after_scan)
     for name in ("kernel", "match"):
         figures[f"scan_over_{name}"] = figures["scan_ms"] / figures[f"{name}_ms"]

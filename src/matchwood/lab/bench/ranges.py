@@ -3,8 +3,7 @@
     python -m matchwood.lab.bench.ranges [--rules 1000000] [--events 2048]
 
 `sparse`: a rule has five of 100 attributes, an event has 20. `dense`: a rule has ten of 20
-attributes, an event has all of them. The times of public C++ code stand beside them; these are not
-measured here, but are given for this kind of machine and one million rules.
+attributes, an event has all of them.
 """
 
 from __future__ import annotations
@@ -31,13 +30,6 @@ SETTINGS: dict[str, dict[str, int]] = {
     "dense": {"attributes": 20, "predicates": 10, "event_attributes": 20},
 }
 
-# Milliseconds per event at one million rules, as given for this kind of machine. TAMA's answers
-# are approximate.
-GIVEN: dict[str, dict[str, float]] = {
-    "sparse": {"TAMA, approximate": 3.2, "OpIndex": 3.9},
-    "dense": {"TAMA, approximate": 5.6, "REIN": 11.8, "OpIndex": 45.8},
-}
-
 
 def main() -> None:
     parser = BenchOptions(__doc__).size("rules", full=1_000_000, small=10_000)
@@ -48,8 +40,6 @@ def main() -> None:
     for name, setting in SETTINGS.items():
         workload = HalfRanges(rules=options.rules, seed=options.seed, **setting)
         results[name] = measure(workload, options.events)
-        for other, published_ms in GIVEN[name].items():
-            results[name][f"{other} (given, 1M rules) ms"] = published_ms
     common = {"workload": "HalfRanges", "rules": options.rules, "events": options.events}
     report("ranges", common, results)
 

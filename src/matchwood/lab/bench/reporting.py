@@ -79,6 +79,8 @@ def report(benchmark: str, common: Figures, results: Mapping[str, Figures]) -> N
 def table(common: Figures, results: Mapping[str, Figures]) -> str:
     """The common figures, then one column per result, or one row per result if they are many.
 
+    A common figure that is a mapping has a line for each entry.
+
     >>> print(table({"rules": 1000}, {"one": {"ms": 0.25}, "two": {"ms": 1.5, "pairs": 12345}}))
     rules  1,000
     <BLANKLINE>
@@ -95,7 +97,12 @@ def table(common: Figures, results: Mapping[str, Figures]) -> str:
         rows = [list(column) for column in zip(*rows, strict=True)]
     left = max(map(len, [*common, *(row[0] for row in rows)]))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)][1:]
-    lines = [f"{name:{left}}  {shown(value)}" for name, value in common.items()]
+    lines: list[str] = []
+    for name, value in common.items():
+        if isinstance(value, Mapping):
+            lines += [f"{name:{left}}  {key}: {shown(each)}" for key, each in value.items()]
+        else:
+            lines.append(f"{name:{left}}  {shown(value)}")
     lines.append("")
     for name, *cells in rows:
         right = (f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))

@@ -1,13 +1,15 @@
 """Our rules in the syntax of the PyPI package rule-engine, where it can say the same.
 
 rule-engine has two truth values. A predicate on an attribute that an event may lack is translated
-with a guard that makes it false of such an event; a guarded part cannot be negated. A list is
-compared as a whole, so that only `contains` of a list is translated.
+with a guard that makes it false of such an event, outside of its `not` if it has one; a
+guarded `and` or `or` cannot be negated. A list is compared as a whole, so that only `contains` of
+a list is translated.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import NamedTuple
@@ -32,6 +34,13 @@ from matchwood.language.wildcards import ANY
 
 # Comparisons that rule-engine writes in another way.
 COMPARISONS = {"=": "=="}
+
+# Calls of an attribute and a literal.
+CALLS = {
+    "contains": "{1} in {0}",
+    "startswith": "{0}.starts_with({1})",
+    "endswith": "{0}.ends_with({1})",
+}
 
 
 class Untranslatable(ValueError):
@@ -71,6 +80,9 @@ def translate(tree: Node, seen: Seen) -> str:
         if isinstance(node, And | Or):
             return _joined(f" {node.word} ", operands)
         if isinstance(node, Not):
+            below = node.operands[0]
+            if not below.operands and not isinstance(below, Constant):
+                return _predicate(below, seen, negated=True)
             return Text(f"not ({_exact(operands[0])})")
         if isinstance(node, Xor | Xnor) and len(operands) == 2:
             sign = "!=" if isinstance(node, Xor) else "=="
@@ -95,12 +107,12 @@ def _exact(translated: Text) -> str:
     return translated.text
 
 
-def _predicate(node: Node, seen: Seen) -> Text:
+def _predicate(node: Node, seen: Seen, negated: bool = False) -> Text:
     if isinstance(node, Call):
-        if node.name != "contains" or len(node.attributes) != 1:
+        if node.name not in CALLS or len(node.attributes) != 1:
             raise Untranslatable(f"a call of {node.name!r}")
         (attribute,) = node.attributes
-        text = f"{_literal(node.arguments[1])} in {attribute}"
+        text = CALLS[node.name].format(attribute, _literal(node.arguments[1]))
     elif isinstance(node, Comparison | Between | In | Like):
         attribute = node.attribute
         if attribute in seen.lists:
@@ -110,6 +122,8 @@ def _predicate(node: Node, seen: Seen) -> Text:
             text = f"not ({text})"
     else:
         raise Untranslatable(f"a {type(node).__name__}")
+    if negated:
+        text = f"not ({text})"
     if attribute not in seen.always:
         return Text(f"{attribute} != null and ({text})", guarded=True)
     return Text(text)
@@ -124,15 +138,18 @@ def _test(node: Comparison | Between | In | Like) -> str:
         return f"{name} >= {_literal(node.low)} and {name} <= {_literal(node.high)}"
     if isinstance(node, In):
         return f"{name} in [{', '.join(map(_literal, node.values))}]"
+    if node.kind not in ("like", "ilike"):
+        raise Untranslatable(f"{node.kind} {node.pattern!r}")
     pieces = like_pieces(node.pattern)
-    if node.kind != "like" or any(ANY in piece for piece in pieces) or len(pieces) != 2:
-        raise Untranslatable(f"{node.kind} {node.pattern!r}")
-    before, after = pieces
-    if before and after:
-        raise Untranslatable(f"{node.kind} {node.pattern!r}")
-    if after:
-        return f"{name}.ends_with({_literal(after)})"
-    return f"{name}.starts_with({_literal(before)})"
+    if node.kind == "like" and len(pieces) == 2 and not any(ANY in piece for piece in pieces):
+        before, after = pieces
+        if not before:
+            return f"{name}.ends_with({_literal(after)})"
+        if not after:
+            return f"{name}.starts_with({_literal(before)})"
+    expression = ".*".join(re.escape(piece).replace(ANY, ".") for piece in pieces)
+    flags = "s" if node.kind == "like" else "is"
+    return f"{name} =~ {_literal(f'(?{flags}){expression}$')}"
 
 
 def _literal(value: object) -> str:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.index.build.atoms import AtomArrays
+from matchwood.index.build.atom_codes import AtomArrays
 from matchwood.index.build.shared_nodes import SharedNodes
 from matchwood.lab.bench.scan_kernels import MAX_SLOTS, lay_out_rules
 

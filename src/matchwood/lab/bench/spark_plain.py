@@ -63,7 +63,7 @@ def _parsed(rule: str) -> Any:
     return parse(rule)
 
 
-def counted(batches: Iterator[Any]) -> Iterator[Any]:
+def counted(batches: Any) -> Iterator[Any]:
     """The least that Python can do with events: count them."""
     import pyarrow as pa
 

@@ -2,20 +2,22 @@
 
 *Defined.* A module of `MODULES` has the experiments of one paper, as a tuple `EXPERIMENTS`. An
 `Experiment` names a workload with its settings, the one setting that is varied and its values, the
-contestants, the measures, what the paper reported, and the claims of its text. It has two scales:
-`small`, which takes minutes, and `paper`, the sizes of the paper.
+contestants, the measures, what the paper reported, and the sentences of its text about it. It has
+two scales: `small`, which takes minutes, and `paper`, the sizes of the paper.
 
 *Run.* `matchwood bench run` measures each combination of a value and a contestant, a *point*, in
 another process and within a budget (`running`). Points that several figures share are measured
 once; results are lines of JSON, and a run that was interrupted goes on where it was.
 
 *Reported.* `matchwood bench report` writes one HTML page (`report`): a plot and a table per
-measure, and every claim with the verdict on it: agrees, in part, differs, or not measured.
+measure, and every sentence with the verdict on it (`statements`).
 
 - `experiment`: `Experiment`, `Contestant` and `Measure`.
-- `claims`: the kinds of claims, and how each is decided.
+- `statements`: what papers say of their results, and how it is decided whether ours are so.
+- `measured`: what is known of one measure, and why the rest is not.
 - `atree_figures`, `atree_design_figures`, `fontoura_figures`, `le_subscribe_figures`,
-  `dexin_figures`, `overlapping_figures`: the experiments, by paper.
+  `dexin_figures`, `overlapping_figures`: the experiments, by paper; `atree_settings` has what the
+  first two share.
 """
 
 from importlib import import_module

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from matchwood.lab.experiments.atree_figures import ADS, ALPHA, ATREE, FIXED, PAPER, SCAN, both
-from matchwood.lab.experiments.claims import Ranking, Saving, Trend
+from matchwood.lab.experiments.atree_settings import ADS, ALPHA, ATREE, FIXED, PAPER, SCAN, both
 from matchwood.lab.experiments.experiment import (
     BUILDING,
     MATCHING,
@@ -14,6 +13,7 @@ from matchwood.lab.experiments.experiment import (
     Experiment,
     Settings,
 )
+from matchwood.lab.experiments.statements import Saves, Trend, least, order, says
 
 # A-Tree with one or more of its ideas switched off or exchanged; a label names what is left or
 # changed.
@@ -25,7 +25,7 @@ PLAIN = Contestant("neither optimisation", "a-tree", {"zero_suppression": False}
 SUPPRESSED = Contestant("zero suppression only", "a-tree", {"on_demand": False})
 ESTIMATED = Contestant("access by estimate", "a-tree", {"access": "estimated"})
 
-# The measures that claims are about: matching time, memory and construction time.
+# The measures that statements are about: matching time, memory and construction time.
 T, M, C = MATCHING.name, MEMORY.name, BUILDING.name
 
 # Propagation on demand saved most on conjunctions, §5.2.2.
@@ -41,6 +41,24 @@ BOTH = {
     for scale in ("small", "paper")
 }
 
+# What §6.3 says of both parts of Figure 8.
+SHARED = (
+    says(
+        "multitree index supporting sharing performs the best",
+        T,
+        least("A-Tree", ("binary tree", "without sharing", "Scan")),
+    ),
+    says(
+        "multitree index not supporting sharing still performs much better than Scan",
+        T,
+        order("without sharing", "Scan"),
+    ),
+)
+
+# The designs of Figure 9, from most optimisations to none, and what §6.3 says of them.
+DESIGNS = ("A-Tree", "and reorganisation", "unique IDs only", "without sharing")
+MORE = "By adopting more optimizations, both the memory consumption and matching time are reduced."
+
 # The experiments about the design of A-Tree.
 EXPERIMENTS = (
     Experiment(
@@ -55,11 +73,8 @@ EXPERIMENTS = (
         values=ALPHA[2],
         contestants=(ATREE, BINARY, UNSHARED, SCAN, *OURS),
         axis=ALPHA[1],
-        claims=(
-            Ranking(T, ("A-Tree", "binary tree")),
-            Ranking(T, ("A-Tree", "without sharing", "Scan")),
-            Trend(T, ("A-Tree",), "falls"),
-        ),
+        statements=SHARED,
+        theirs="ABE-Gen, 1M rules",
     ),
     Experiment(
         name="atree-fig8b",
@@ -72,10 +87,8 @@ EXPERIMENTS = (
         varied="workload",
         values=both("ads"),
         contestants=(ATREE, BINARY, UNSHARED, SCAN, *OURS),
-        claims=(
-            Ranking(T, ("A-Tree", "binary tree", "Scan")),
-            Ranking(T, ("A-Tree", "without sharing", "Scan")),
-        ),
+        statements=SHARED,
+        theirs="1,392,196 advertisements",
     ),
     Experiment(
         name="atree-fig9",
@@ -88,11 +101,14 @@ EXPERIMENTS = (
         varied="workload",
         values=both("ads"),
         contestants=(UNSHARED, UNIQUE, REORGANISED, ATREE, *OURS),
-        claims=(
-            Ranking(M, ("A-Tree", "and reorganisation", "unique IDs only", "without sharing")),
-            Ranking(T, ("A-Tree", "and reorganisation", "unique IDs only", "without sharing")),
-            Ranking(C, ("without sharing", "unique IDs only", "and reorganisation", "A-Tree")),
+        statements=(
+            says(MORE, M, order(*DESIGNS)),
+            says(MORE, T, order(*DESIGNS)),
+            says(
+                "The only cost is the increased index construction time.", C, order(*DESIGNS[::-1])
+            ),
         ),
+        theirs="1,392,196 advertisements",
     ),
     Experiment(
         name="atree-fig9-orders",
@@ -104,9 +120,18 @@ EXPERIMENTS = (
         settings={scale: ADS[scale]["ads"] for scale in ADS},
         varied="order",
         values=both(0, 1, 2, 3),
-        contestants=(UNIQUE, REORGANISED, ATREE, *OURS),
+        contestants=(UNSHARED, UNIQUE, REORGANISED, ATREE, *OURS),
         axis="order of arrival, shuffled by this seed",
-        claims=(Trend(M, ("A-Tree",), "stays"),),
+        statements=(
+            says(
+                "memory consumption varies for the first three design options, while the memory "
+                "consumption is stable when the index self-adjustment optimization is used",
+                M,
+                Trend(DESIGNS[1:], "varies"),
+                Trend(DESIGNS[:1], "stays"),
+            ),
+        ),
+        theirs="1,392,196 advertisements",
     ),
     Experiment(
         name="atree-fig10",
@@ -119,11 +144,27 @@ EXPERIMENTS = (
         varied="workload",
         values=both("abe-gen", "conjunctions", "ads"),
         contestants=(PLAIN, SUPPRESSED, ATREE, ESTIMATED, *OURS),
-        claims=(
-            Saving(T, "zero suppression only", "neither optimisation", 0.85, at="best"),
-            Saving(T, "A-Tree", "zero suppression only", 0.92, at="best"),
-            Ranking(T, ("A-Tree", "zero suppression only", "neither optimisation")),
+        statements=(
+            says(
+                "Our experiments show that the event matching time can be reduced by a maximum of "
+                "85% with this optimization.",
+                T,
+                Saves("zero suppression only", "neither optimisation", 0.85, by="best"),
+            ),
+            says(
+                "for some conjunctive expression workloads, our experiments show that this "
+                "optimization reduces the matching time by a maximum of 92%",
+                T,
+                Saves("A-Tree", "zero suppression only", 0.92, at=("conjunctions",)),
+            ),
+            says(
+                "these two optimizations are very effective at reducing the matching times for "
+                "both synthesized workloads and real-world workload",
+                T,
+                order("A-Tree", "zero suppression only", "neither optimisation"),
+            ),
         ),
+        theirs="ABE-Gen, 1M rules; 1,392,196 advertisements",
         note="“Access by estimate” is not the paper's: the operand least likely to be true wakes "
         "an `and`, in place of a random one. The engine does not count the nodes it visits.",
     ),

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from matchwood.lab.experiments.claims import Claim
+from matchwood.lab.experiments.statements import Statement
 
 # The scales of an experiment: one to try it with, and the paper's.
 SCALES = ("small", "paper")
@@ -33,6 +33,7 @@ MATCHING = Measure("match_ms", "matching time", "ms per event")
 MEMORY = Measure("bytes", "memory", "MB", 1e-6)
 MEMORY_PER_RULE = Measure("bytes_per_rule", "memory per rule", "KB", 1e-3)
 BUILDING = Measure("construct_s", "construction time", "s")
+OWN_BUILDING = Measure("own_s", "construction time without what all share", "s")
 INSERTING = Measure("insert_ms", "time to add a rule", "ms")
 CANDIDATES = Measure("candidates", "rules tried one by one", "per event")
 VISITED = Measure("nodes", "nodes or entries visited", "per event")
@@ -86,7 +87,8 @@ class Experiment:
     values: Mapping[str, tuple[Value, ...]]  # by scale
     contestants: tuple[Contestant, ...]
     axis: str = ""  # the title of the horizontal axis: what is varied
-    claims: tuple[Claim, ...] = ()
+    statements: tuple[Statement, ...] = ()
+    theirs: str = ""  # the paper's size and workload, which stand beside ours
     # The paper's figures by measure, contestant and value, in the unit of the measure.
     reported: Mapping[str, Mapping[str, Mapping[Value, float]]] = field(default_factory=dict)
     grows: bool = False  # larger values need more, so that what is over budget stays over budget

@@ -173,7 +173,7 @@ def _table(
     if tasks is None and blocks > 1000:
         tasks = blocks // 20
 
-    def run(batches: Iterator[Any]) -> Iterator[Any]:
+    def run(batches: Any) -> Iterator[Any]:
         import pyarrow as pa
 
         arrow = arrow_schema(schema)

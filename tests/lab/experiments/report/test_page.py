@@ -4,7 +4,7 @@ import pytest
 
 from matchwood.lab.experiments import experiments
 from matchwood.lab.experiments.report.comparisons import answers
-from matchwood.lab.experiments.report.page import _behind, page, verdicts
+from matchwood.lab.experiments.report.page import _behind, outcomes, page, verdicts
 from matchwood.lab.experiments.running.points import plan
 from matchwood.lab.experiments.running.result_file import Results
 
@@ -40,7 +40,7 @@ def test_answers_are_ratios(results):
     both = found.elements["both of them"]
     assert set(both) == {"abe-gen", "abe-gen, conjunctions", "ads"}
     assert both["ads"]["match_ms"].ratio == pytest.approx(4)
-    assert found.out == {"bdd": 3}
+    assert found.out == {"bdd over budget": 3}
     assert found.best == {"match_ms": (9, 9), "bytes": (9, 9), "construct_s": (9, 9)}
     assert found.ahead == []
 
@@ -64,17 +64,25 @@ def test_where_others_are_ahead_is_named(results):
     assert "abe-gen (rules 10000, attributes 100)" in told
 
 
-def test_claims_are_held_to_the_figures(results):
-    said = {
-        claim: outcome for _, claim, outcome, _ in verdicts(KNOWN["atree-fig12e"], "small", results)
+def test_statements_are_judged_by_the_figures(results):
+    judged = {
+        statement.quote: verdict
+        for _, statement, verdict in verdicts(KNOWN["atree-fig12e"], "small", results)
     }
-    assert said["falls with the value: A-Tree, BDD, Translation, BoP, Interval ID"] == "differs"
-    (memory,) = [
-        outcome
-        for _, claim, outcome, _ in verdicts(KNOWN["atree-fig11b"], "small", results)
-        if claim == "BDD runs out of memory at 4"
+    falls, ranking = judged.values()
+    assert falls.outcome == "tied"  # all figures are the same
+    assert ranking.outcome == "differs"  # Translation and BDD are slower than BoP
+    (memory, best) = [
+        verdict.outcome for *_, verdict in verdicts(KNOWN["atree-fig11b"], "small", results)
     ]
-    assert memory == "agrees"
+    assert memory == "not tried: other size"  # Translation stays within its budget with few rules
+    assert best == "not tried: out of memory"
+
+
+def test_a_sentence_counts_once_for_all_its_measures_and_figures(results):
+    both = [KNOWN["atree-fig13b"], KNOWN["atree-fig13c"]]
+    assert outcomes(both, "small", results) == {"not run": 1}
+    assert sum(outcomes([KNOWN["atree-table4"]], "small", results).values()) == 6
 
 
 def test_the_page_shows_all(results):
@@ -84,7 +92,10 @@ def test_the_page_shows_all(results):
         assert f"<code>{experiment.name}</code>" in written
     assert written.count("<svg") == 2
     assert "4.00× (9 of 9 points, from 4.00× to 4.00×)" in written
-    assert "BDD runs out of memory at 4" in written
+    assert "“A-Tree needs the least amount of memory.”" in written
+    assert "paper: ABE-Gen, 1M rules<br>here: abe-gen with rules 10,000; " in written
+    assert "BDD out of memory at 4" in written
+    assert "The size of these data structures" not in written  # of a table that was not run
     assert 'class="differs">differs' in written
     assert "http://www.w3.org" in written  # the names of SVG, and nothing to be fetched
     assert "src=" not in written

@@ -12,7 +12,13 @@ from matchwood.lab.experiments.running.result_file import Results
 
 KNOWN = experiments()
 DEPTHS = KNOWN["fontoura-table2"]
-MEASURED = {"status": "measured", "match_ms": 1.23456789, "bytes": 10, "build_s": 1.0}
+MEASURED = {
+    "status": "measured",
+    "match_ms": 1.23456789,
+    "match_ms_spread": [1.11111, 2.0],
+    "bytes": 10,
+    "build_s": 1.0,
+}
 
 
 class Pretended:
@@ -65,6 +71,7 @@ def test_records_say_where_and_how(asked, tmp_path):
     record = json.loads(results.path.read_text().splitlines()[0])
     assert record["point"]["algorithm"] == "engine"
     assert record["match_ms"] == 1.235
+    assert record["match_ms_spread"] == [1.111, 2.0]
     assert record["seed"] == 1
     assert {"processor", "cores", "python", "numba", "numpy"} <= record["machine"].keys()
     assert told[0][:2] == (1, 28)
@@ -87,4 +94,10 @@ def test_lines_are_in_the_unit_of_the_measure(asked, tmp_path):
     lines = results.lines(DEPTHS, "small", measure)
     assert lines["Dewey ID"] == pytest.approx(dict.fromkeys((1, 2, 3, 4), 1e-5))
     assert list(lines["Scan"]) == [2, 3, 4]  # at depth 1 it was wrong
-    assert results.over(DEPTHS, "small") == {"DNF expansion": [2, 3, 4]}
+    why = dict.fromkeys((2, 3, 4), "not tried: out of memory")
+    assert results.failed(DEPTHS, "small") == {"DNF expansion": why}
+    measured = results.measured(DEPTHS, "small", measure)
+    assert measured.missing("DNF expansion", 1) is None
+    assert measured.missing("Scan", 1) == "not run"  # a wrong answer is no result
+    assert measured.missing("Scan", 9) == "not tried: other size"
+    assert not measured.full

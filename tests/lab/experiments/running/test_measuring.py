@@ -9,7 +9,7 @@ from matchwood.lab.experiments.running.points import Budget, Point
 from matchwood.lab.workloads.catalogue import workload
 from matchwood.language import evaluate, parse
 
-BUDGET = Budget(seconds=10, gib=1, events=40, matching_seconds=0.05)
+BUDGET = Budget(seconds=10, gib=1, events=40)
 SETTINGS = {"rules": 200, "seed": 1, "depth": 2}
 
 
@@ -30,6 +30,12 @@ def test_figures_of_a_point(bench, algorithm):
     assert figures["bytes"] == 200 * figures["bytes_per_rule"] > 0
     assert 0 < figures["match_ms"] < 1000
     assert 0 < figures["construct_s"] < figures["build_s"]
+    assert figures["construct_s"] == pytest.approx(figures["shared_s"] + figures["own_s"])
+    assert (figures["shared_s"] > 0) == (not algorithm.startswith("engine"))
+    assert figures["buffer_bytes"] == (524_288 if algorithm == "interval" else 0)
+    assert figures["events"] == 40
+    low, high = figures["match_ms_spread"]
+    assert low <= figures["match_ms"] <= high
     assert figures["matches"] == pytest.approx(200 * figures["selectivity"])
     assert (figures["candidates"] == 200) if algorithm == "scan" else True
     steps = {"index_ms", "sort_ms", "evaluate_ms"}

@@ -7,7 +7,7 @@ import pytest
 from matchwood.lab.experiments.running.point_worker import FAILED, LATE, MEASURED, OVER, Worker
 from matchwood.lab.experiments.running.points import Budget, Point
 
-BUDGET = Budget(seconds=30, gib=1, events=20, matching_seconds=0.01)
+BUDGET = Budget(seconds=30, gib=1, events=20)
 POINT = Point("fontoura", {"rules": 50, "seed": 1}, "scan", {})
 
 
@@ -29,3 +29,11 @@ def test_a_point_over_its_budget_ends_the_process_and_no_more():
         }
         again = worker.measure(POINT, BUDGET)
         assert again["answers"] == first["answers"]
+
+
+def test_figures_that_come_at_once_with_the_beginning_are_seen():
+    class Hasty(Worker):
+        COMMAND = ("sh", "-c", r"""read point; printf '"begun"\n{"status": "measured"}\n'; cat""")
+
+    with Hasty() as worker:
+        assert worker.measure(POINT, BUDGET) == {"status": MEASURED}

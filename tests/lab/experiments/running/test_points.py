@@ -16,7 +16,7 @@ def test_figures_of_the_same_runs_share_their_points():
 def test_rules_in_their_own_order_are_those_of_other_figures():
     orders = {step.point.key for step in plan([KNOWN["atree-fig9-orders"]], "small")}
     others = {step.point.key for step in plan([KNOWN["atree-fig9"]], "small")}
-    assert len(orders & others) == 5
+    assert len(orders & others) == 6
 
 
 def test_contestants_of_a_workload_follow_each_other_the_engine_first():

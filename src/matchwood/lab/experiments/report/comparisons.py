@@ -20,8 +20,8 @@ from matchwood.lab.experiments.atree_design_figures import (
     UNIQUE,
     UNSHARED,
 )
-from matchwood.lab.experiments.atree_figures import ATREE
 from matchwood.lab.experiments.atree_figures import EXPERIMENTS as COMPARISONS
+from matchwood.lab.experiments.atree_settings import ATREE
 from matchwood.lab.experiments.experiment import BATCH, ENGINE, OURS, Contestant, Experiment
 from matchwood.lab.experiments.running.point_worker import LATE, MEASURED, OVER
 from matchwood.lab.experiments.running.points import point
@@ -81,7 +81,7 @@ class Answers:
     elements: dict[str, dict[str, dict[str, Compared]]]  # by element, workload and measure
     engine: list[Compared]  # the engine against each
     ahead: list[Ahead]  # where others are ahead of the engine, the furthest first
-    out: dict[str, int]  # points at which a contestant was over its budget
+    out: dict[str, int]  # points at which a contestant ran out of time or memory, and of which
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -96,7 +96,7 @@ class Answers:
             },
             "engine against each": [vars(each) for each in self.engine],
             "ahead of the engine": [vars(each) for each in self.ahead],
-            "over budget": self.out,
+            "out of time or memory": self.out,
         }
 
 
@@ -236,7 +236,7 @@ def _out(results: Results) -> dict[str, int]:
     counted: dict[str, int] = {}
     for record in results.records.values():
         if record["status"] in (OVER, LATE):
-            name = record["point"]["algorithm"]
+            name = f"{record['point']['algorithm']} {record['status']}"
             counted[name] = counted.get(name, 0) + 1
     return counted
 

@@ -1,18 +1,18 @@
 """The report: one self-contained HTML page.
 
 It begins with the questions and their answers. Then it has a section per experiment: plots, our
-figures beside those that the paper prints, and the paper's claims beside our verdicts.
+figures beside those that the paper prints, and the paper's sentences beside our verdicts.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 from typing import Any
 
-from matchwood.lab.experiments.claims import AGREES, DIFFERS, OPEN, PARTLY, shown
 from matchwood.lab.experiments.experiment import Experiment, Measure
+from matchwood.lab.experiments.measured import NOT_RUN, shown
 from matchwood.lab.experiments.report.comparisons import (
     BUILD,
     BYTES,
@@ -23,6 +23,15 @@ from matchwood.lab.experiments.report.comparisons import (
 )
 from matchwood.lab.experiments.report.plots import drawn, rows
 from matchwood.lab.experiments.running.result_file import Results
+from matchwood.lab.experiments.statements import (
+    DIFFERS,
+    HOLDS,
+    OUTCOMES,
+    TIED,
+    Statement,
+    Verdict,
+    combined,
+)
 
 # The style sheet of the page.
 STYLE = """
@@ -37,7 +46,7 @@ table { border-collapse: collapse; margin: .5rem 0 1rem; font-size: .9rem; }
 td, th { border-bottom: 1px solid var(--soft); padding: .15rem .8rem .15rem 0; text-align: left; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
 td small { opacity: .65; }
-.agrees { color: #176b3a; } .differs { color: #a32020; } .part { color: #8a5a00; }
+.holds { color: #176b3a; } .differs { color: #a32020; } .tied { color: #8a5a00; }
 """
 
 # How many of the worst cases are listed.
@@ -46,15 +55,15 @@ FURTHEST = 8
 # What the page calls each result that is compared.
 NAMED = {TIME: "matching time", BYTES: "memory", BUILD: "construction time"}
 
-# The class of the style sheet for each verdict.
-CLASSES = {AGREES: "agrees", PARTLY: "part", DIFFERS: "differs", OPEN: ""}
+# The class of the style sheet for each verdict; those without one decided nothing.
+CLASSES = {HOLDS: "holds", TIED: "tied", DIFFERS: "differs"}
 
 
 def page(chosen: Mapping[str, Experiment], scale: str, results: Results) -> str:
     """The whole page, as text."""
     summary = answers(chosen, scale, results)
-    counted: Counter[str] = Counter()
-    sections = [_section(each, scale, results, counted) for each in chosen.values()]
+    sections = [_section(each, scale, results) for each in chosen.values()]
+    counted = outcomes(chosen.values(), scale, results)
     machines = [record["machine"] for record in results.records.values()]
     about = ", ".join(f"{name} {value}" for name, value in machines[-1].items())
     parts = [
@@ -75,20 +84,31 @@ def page(chosen: Mapping[str, Experiment], scale: str, results: Results) -> str:
 
 def verdicts(
     experiment: Experiment, scale: str, results: Results
-) -> Iterator[tuple[str, str, str, str]]:
-    """The claims about an experiment: measure, claim, outcome, and our figures."""
-    over = results.over(experiment, scale)
+) -> Iterator[tuple[Measure, Statement, Verdict]]:
+    """The statements about an experiment, each with our verdict."""
     for measure in experiment.measures:
-        lines = results.lines(experiment, scale, measure)
-        for claim in experiment.claims:
-            if claim.measure == measure.name:
-                verdict = claim.held(lines, over)
-                yield measure.title, claim.said, verdict.outcome, verdict.ours
+        measured = results.measured(experiment, scale, measure)
+        for statement in experiment.statements:
+            if statement.measure == measure.name:
+                yield measure, statement, statement.judged(measured)
+
+
+def outcomes(chosen: Iterable[Experiment], scale: str, results: Results) -> Counter[str]:
+    """How many sentences have each outcome; a sentence counts once, wherever it is judged."""
+    found = defaultdict(list)
+    for experiment in chosen:
+        for _, statement, verdict in verdicts(experiment, scale, results):
+            found[experiment.paper, statement.quote].append(verdict.outcome)
+    return Counter(map(combined, found.values()))
 
 
 def _answered(summary: Answers, counted: Mapping[str, int]) -> Iterator[str]:
-    told = ", ".join(f"{counted.get(each, 0)} {each}" for each in (AGREES, PARTLY, DIFFERS, OPEN))
-    yield f"<p>The papers’ claims about their results, compared with ours: {told}.</p>"
+    told = ", ".join(f"{counted.get(each, 0)} {each}" for each in reversed(OUTCOMES))
+    yield (
+        f"<p>Of {sum(counted.values())} sentences of the papers about their results: {told}. A "
+        "figure that is within 10 % of the one that decides, or repeated runs that overlap, are a "
+        "tie. Every sentence has one outcome, the worst of its comparisons.</p>"
+    )
     yield "<h2>Does A-Tree as published beat the others here, as it did there?</h2>"
     told = "; ".join(
         f"{NAMED[measure]} at {won} of {points} points"
@@ -108,7 +128,7 @@ def _answered(summary: Answers, counted: Mapping[str, int]) -> Iterator[str]:
     yield from _behind(summary)
     if summary.out:
         told = ", ".join(f"{name} at {count}" for name, count in summary.out.items())
-        yield f"<p>Left out, because they were over their budget: {escape(told)} points.</p>"
+        yield f"<p>Left out, because they ran out of time or memory: {escape(told)} points.</p>"
 
 
 def _behind(summary: Answers) -> Iterator[str]:
@@ -151,20 +171,22 @@ def _saved(summary: Answers) -> str:
     return _table(head, body)
 
 
-def _section(experiment: Experiment, scale: str, results: Results, counted: Counter[str]) -> str:
+def _section(experiment: Experiment, scale: str, results: Results) -> str:
     labels = [contestant.label for contestant in experiment.contestants]
-    over = results.over(experiment, scale)
     plots = []
     for measure in experiment.measures:
         lines = results.lines(experiment, scale, measure)
         if lines:
-            plot = drawn(experiment, measure, lines, labels)
+            spreads = results.spreads(experiment, scale, measure)
+            plot = drawn(experiment, measure, lines, labels, spreads)
             figures = _figures(experiment, measure, scale, lines)
             plots.append(f'<div class="plot"><div>{plot}</div><div>{figures}</div></div>')
-    verdict_rows = list(verdicts(experiment, scale, results))
-    counted.update(outcome for _, _, outcome, _ in verdict_rows)
-    claims = _claims(verdict_rows)
-    outs = "; ".join(f"{label} at {', '.join(map(str, at))}" for label, at in over.items())
+    judged = list(verdicts(experiment, scale, results)) if plots else []
+    outs = "; ".join(
+        f"{label} {why.removeprefix('not tried: ')} at {shown(value)}"
+        for label, reasons in results.failed(experiment, scale).items()
+        for value, why in reasons.items()
+    )
     return "\n".join(
         [
             f"<h2>{escape(experiment.shown)}: {escape(experiment.title)}</h2>",
@@ -172,8 +194,8 @@ def _section(experiment: Experiment, scale: str, results: Results, counted: Coun
             f"{escape(_fixed(experiment, scale))}</p>",
             f'<p class="note">{escape(experiment.note)}</p>' if experiment.note else "",
             *(plots or ["<p>not run yet</p>"]),
-            f"<p>Over budget: {escape(outs)}.</p>" if outs else "",
-            claims,
+            f"<p>Not measured: {escape(outs)}.</p>" if outs else "",
+            _statements(experiment, _ours(experiment, scale), judged),
         ]
     )
 
@@ -184,6 +206,14 @@ def _fixed(experiment: Experiment, scale: str) -> str:
         return " with ".join(filter(None, [experiment.workload, _listed(settings)]))
     described = (f"{v} with {_listed(settings[str(v)])}" for v in experiment.values[scale])
     return "; ".join(described)
+
+
+def _ours(experiment: Experiment, scale: str) -> str:
+    """Our size and workload, to stand beside the paper's."""
+    if experiment.varied == "workload":
+        return _fixed(experiment, scale)
+    values = ", ".join(map(shown, experiment.values[scale]))
+    return f"{_fixed(experiment, scale)}; {experiment.axis} {values}"
 
 
 def _listed(settings: Mapping[str, Any]) -> str:
@@ -217,15 +247,22 @@ def _cell(ours: float | None, theirs: float | None) -> str:
     return own if theirs is None else f"{own} <small>paper {theirs:g}</small>"
 
 
-def _claims(verdict_rows: list[tuple[str, str, str, str]]) -> str:
-    if not verdict_rows:
+def _statements(
+    experiment: Experiment, ours: str, judged: list[tuple[Measure, Statement, Verdict]]
+) -> str:
+    """The table of what the paper says; nothing if nothing of it was run."""
+    if all(verdict.outcome == NOT_RUN for _, _, verdict in judged):
         return ""
     body = "".join(
-        f"<tr><td>{escape(measure)}</td><td>{escape(claim)}</td>"
-        f'<td class="{CLASSES[outcome]}">{outcome}</td><td>{escape(ours)}</td></tr>'
-        for measure, claim, outcome, ours in verdict_rows
+        f"<tr><td>“{escape(statement.quote)}”</td>"
+        f"<td>{escape(measure.title)}<br><small>{escape(', '.join(statement.labels))}</small></td>"
+        f"<td><small>paper: {escape(statement.where or experiment.theirs)}<br>"
+        f"here: {escape(ours)}</small></td>"
+        f'<td class="{CLASSES.get(verdict.outcome, "")}">{verdict.outcome}</td>'
+        f"<td><small>{escape(verdict.ours)}</small></td></tr>"
+        for measure, statement, verdict in judged
     )
-    head = "<tr><th></th><th>the paper says</th><th></th><th>here</th></tr>"
+    head = "<tr><th>the paper says</th><th>of</th><th>where</th><th></th><th>here</th></tr>"
     return f'<div class="wide"><table>{head}{body}</table></div>'
 
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from io import StringIO
 from typing import Any
 
-from matchwood.lab.experiments.claims import Lines, shown
 from matchwood.lab.experiments.experiment import Experiment, Measure
+from matchwood.lab.experiments.measured import Lines, Spreads, shown
 
 # The same contestant has the same colour and mark in all plots of a paper.
 COLOURS = ("#0b6e4f", "#1b998b", "#d1495b", "#edae49", "#30638e", "#8d5a97", "#6c757d", "#a44a3f")
@@ -22,8 +22,17 @@ OURS_COLOUR = {"matchwood": "#111111", "matchwood, batch": "#888888"}
 SIZE = (6.4, 3.9)
 
 
-def drawn(experiment: Experiment, measure: Measure, lines: Lines, labels: Sequence[str]) -> str:
-    """One plot: lines where a number is varied, bars where workloads are."""
+def drawn(
+    experiment: Experiment,
+    measure: Measure,
+    lines: Lines,
+    labels: Sequence[str],
+    spreads: Spreads,
+) -> str:
+    """One plot: lines where a number is varied, bars where workloads are.
+
+    An error bar goes from the least to the most of repeated runs.
+    """
     import matplotlib
 
     matplotlib.use("Agg")
@@ -35,9 +44,9 @@ def drawn(experiment: Experiment, measure: Measure, lines: Lines, labels: Sequen
     with matplotlib.rc_context(settings):
         figure, axes = pyplot.subplots(figsize=SIZE, layout="constrained")
         if experiment.varied == "workload":
-            _bars(axes, lines, labels)
+            _bars(axes, lines, labels, spreads)
         else:
-            _lines(axes, experiment, lines, labels)
+            _lines(axes, experiment, lines, labels, spreads)
         axes.set_ylabel(f"{measure.title}, {measure.unit}")
         if any(value > 0 for line in lines.values() for value in line.values()):
             axes.set_yscale("log")
@@ -57,16 +66,28 @@ def _spelled(value: float) -> str:
     return f"{value:g}" if f"{value:e}"[0] in "125" else ""
 
 
-def _lines(axes: Any, experiment: Experiment, lines: Lines, labels: Sequence[str]) -> None:
+def _errors(line: Mapping[Any, float], spread: Mapping[Any, tuple[float, float]]) -> Any:
+    """How far repeated runs are below and above each figure, or None without repeated runs."""
+    if not spread:
+        return None
+    ranges = [(figure, *spread.get(value, (figure, figure))) for value, figure in line.items()]
+    return [[f - low for f, low, _ in ranges], [high - f for f, _, high in ranges]]
+
+
+def _lines(
+    axes: Any, experiment: Experiment, lines: Lines, labels: Sequence[str], spreads: Spreads
+) -> None:
     values = list(dict.fromkeys(value for line in lines.values() for value in line))
     for label in labels:
         line = lines.get(label)
         if line:
             colour, mark = _look(label, labels)
             is_ours = label in OURS_COLOUR
-            axes.plot(
+            axes.errorbar(
                 list(line),
                 list(line.values()),
+                yerr=_errors(line, spreads.get(label, {})),
+                capsize=2,
                 color=colour,
                 marker=mark,
                 markersize=4,
@@ -84,13 +105,21 @@ def _lines(axes: Any, experiment: Experiment, lines: Lines, labels: Sequence[str
         axes.legend(fontsize=7, ncols=2)
 
 
-def _bars(axes: Any, lines: Lines, labels: Sequence[str]) -> None:
+def _bars(axes: Any, lines: Lines, labels: Sequence[str], spreads: Spreads) -> None:
     present = [label for label in labels if lines.get(label)]
     values = list(dict.fromkeys(value for line in lines.values() for value in line))
     width = 0.8 / max(1, len(present))
     for position, label in enumerate(present):
         at = [values.index(v) + (position - (len(present) - 1) / 2) * width for v in lines[label]]
-        axes.bar(at, list(lines[label].values()), width, color=_look(label, labels)[0], label=label)
+        axes.bar(
+            at,
+            list(lines[label].values()),
+            width,
+            color=_look(label, labels)[0],
+            label=label,
+            yerr=_errors(lines[label], spreads.get(label, {})),
+            capsize=2,
+        )
     axes.set_xticks(range(len(values)), [str(value) for value in values])
     if present:
         axes.legend(fontsize=7, ncols=2)

@@ -16,7 +16,7 @@ import numpy as np
 
 from matchwood.lab.bench.kernel import let_learn
 from matchwood.lab.experiments.running.answer_check import CHECKED, Event
-from matchwood.lab.experiments.running.points import Budget, Point
+from matchwood.lab.experiments.running.points import Point
 from matchwood.lab.papers.algorithms import ALGORITHMS
 from matchwood.matcher import Matcher
 
@@ -24,10 +24,8 @@ Figures = dict[str, Any]
 
 # Events that are matched before any event is timed.
 WARMING = 20
-# Events that are timed however long they take.
-FEWEST = 5
-# How often a batch is matched; the mean counts.
-ROUNDS = 3
+# How often all events are timed; the median counts, and the spread is shown.
+RUNS = 3
 
 
 class PaperContestant:
@@ -55,7 +53,11 @@ class PaperContestant:
     def bytes(self) -> int:
         return self.algorithm.bytes
 
-    def times(self, events: list[Event], budget: Budget) -> Figures:
+    @property
+    def buffers(self) -> int:
+        return self.algorithm.buffers
+
+    def times(self, events: list[Event]) -> Figures:
         """Milliseconds of single matches, how much they matched, and the work they did for it."""
         work: list[tuple[float, ...]] = []
         steps: list[tuple[float, ...]] = []
@@ -68,7 +70,7 @@ class PaperContestant:
             if hasattr(self.algorithm, "timings"):
                 steps.append(tuple(self.algorithm.timings))
 
-        figures = timed(self.match, events, budget, self.rules, after)
+        figures = timed(self.match, events, self.rules, after)
         names = ("predicates", "nodes", "candidates")
         figures |= dict(zip(names, np.mean(work, axis=0).tolist(), strict=True))
         if steps:
@@ -102,9 +104,11 @@ class EngineContestant:
     def bytes(self) -> int:
         return self.matcher.stats().bytes
 
-    def times(self, events: list[Event], budget: Budget) -> Figures:
+    buffers = 0
+
+    def times(self, events: list[Event]) -> Figures:
         let_learn(self.matcher, events)
-        return timed(self.matcher.match, events, budget, len(self.matcher))
+        return timed(self.matcher.match, events, len(self.matcher))
 
 
 class BatchContestant(EngineContestant):
@@ -113,7 +117,7 @@ class BatchContestant(EngineContestant):
     def match(self, event: Event) -> list[Any]:
         return [int(i) for i in self.matcher.match_batch([event])["rule_id"].to_pylist()]
 
-    def times(self, events: list[Event], budget: Budget) -> Figures:
+    def times(self, events: list[Event]) -> Figures:
         rows = 0
 
         def all_at_once() -> None:
@@ -121,12 +125,13 @@ class BatchContestant(EngineContestant):
             rows = sum(piece.num_rows for piece in self.matcher.match_batches(events))
 
         all_at_once()
-        begun = time.process_time()
-        for _ in range(ROUNDS):
+        runs = []
+        for _ in range(RUNS):
+            begun = time.process_time()
             all_at_once()
-        seconds = time.process_time() - begun
+            runs.append((time.process_time() - begun) / len(events))
         return {
-            "match_ms": seconds / ROUNDS / len(events) * 1e3,
+            **repeated(runs),
             "events": len(events),
             "matches": rows / len(events),
             "selectivity": rows / len(events) / len(self.matcher),
@@ -140,41 +145,41 @@ CONTESTANTS: dict[str, Any] = {"engine": EngineContestant, "engine-batch": Batch
 def timed(
     match: Callable[[Event], list[Any]],
     events: list[Event],
-    budget: Budget,
     rules: int,
     after: Callable[[], None] | None = None,
 ) -> Figures:
-    """Time matches, one event after the other, until all are timed or the time is up.
+    """Time matches of all events, one after the other, in several runs.
 
-    Each event is timed twice, and the shorter time counts: loading a kernel, or a collection of
-    garbage, is not part of a match.
+    The deviation between events is that of the shortest time of each, so that what interrupts a
+    run is no part of it.
     """
-    begun = time.thread_time()
     for event in islice(events, WARMING):
         match(event)
-        if time.thread_time() - begun > budget.matching_seconds / 4:
-            break
-    seconds, counts = [], []
-    end = time.thread_time() + budget.matching_seconds
-    for event in events:
-        start = time.thread_time()
-        matches = match(event)
-        now = time.thread_time()
-        seconds.append(now - start)
-        counts.append(len(matches))
-        if after is not None:
-            after()
-        if now > end and len(seconds) >= FEWEST:
-            break
-    for number, event in enumerate(islice(events, len(seconds))):
-        start = time.thread_time()
-        match(event)
-        seconds[number] = min(seconds[number], time.thread_time() - start)
+    seconds = np.empty((RUNS, len(events)))
+    counts = []
+    for run in range(RUNS):
+        for number, event in enumerate(events):
+            start = time.thread_time()
+            matches = match(event)
+            seconds[run, number] = time.thread_time() - start
+            if run == 0:
+                counts.append(len(matches))
+                if after is not None:
+                    after()
+    shortest = seconds.min(axis=0)
     return {
-        "match_ms": float(np.mean(seconds) * 1e3),
-        "match_p50_ms": float(np.median(seconds) * 1e3),
-        "match_deviation_ms": float(np.std(seconds) * 1e3),
-        "events": len(seconds),
+        **repeated(seconds.mean(axis=1).tolist()),
+        "match_p50_ms": float(np.median(shortest) * 1e3),
+        "match_deviation_ms": float(np.std(shortest) * 1e3),
+        "events": len(events),
         "matches": float(np.mean(counts)),
         "selectivity": float(np.mean(counts)) / max(1, rules),
+    }
+
+
+def repeated(seconds: list[float]) -> Figures:
+    """Milliseconds per event: the median of several runs, and the least and the most."""
+    return {
+        "match_ms": float(np.median(seconds) * 1e3),
+        "match_ms_spread": [min(seconds) * 1e3, max(seconds) * 1e3],
     }

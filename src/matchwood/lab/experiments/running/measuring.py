@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import gc
+import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from random import Random
 from typing import Any
 
-from matchwood.index.build import rule_programs, segment
+from matchwood.index.build import segment
 from matchwood.lab.bench.kernel import warm_up
 from matchwood.lab.experiments.running import operator_calls
 from matchwood.lab.experiments.running.answer_check import CHECKED, Event, check, digest, truths
@@ -20,7 +21,7 @@ from matchwood.lab.experiments.running.contestants import (
     PaperContestant,
 )
 from matchwood.lab.experiments.running.points import Budget, Point
-from matchwood.lab.papers.shared import axes, predicate_lookup
+from matchwood.lab.papers.shared import axes, forms, predicate_lookup
 from matchwood.lab.workloads.catalogue import workload
 
 # How many rules kernels are compiled with, by workload; 300 of any other.
@@ -57,18 +58,21 @@ class Bench:
             self._workload_key = point.workload_key
         gc.collect()
         self._begun()
-        with Parsing() as parsing:
+        with Steps() as steps:
             begun = time.process_time()
             built = contestant(point, self._rules)
             build_seconds = time.process_time() - begun
         answers = [built.answer(event) for event in self._events[:CHECKED]]
         check(self._truths, answers)
-        times = built.times(self._events, budget)
+        times = built.times(self._events)
         size = int(built.bytes)  # includes what the engine has built because of its events
         return {
             "build_s": build_seconds,
-            "construct_s": build_seconds - parsing.seconds,
+            "construct_s": build_seconds - steps.seconds["parsing"],
+            "shared_s": steps.seconds["shared"],
+            "own_s": build_seconds - sum(steps.seconds.values()),
             "bytes": size,
+            "buffer_bytes": int(built.buffers),
             "bytes_per_rule": size / len(self._rules),
             "answers": digest(answers),
             **times,
@@ -76,32 +80,47 @@ class Bench:
         }
 
 
-class Parsing:
-    """Measures how long texts take to become programs over predicates, the first step of all
-    contestants.
+class Steps:
+    """Measures the steps of construction that are not a contestant's own.
 
-    That step is one function of the engine, `gather`. It is replaced, in every module that calls
-    it, by one that adds up the time.
+    *Parsing* turns texts into programs over predicates, which is one function of the engine,
+    `gather`. *Shared* is what the algorithms of the papers have in common: the lookup of predicates
+    or axes, and rules as trees of `and` and `or`. Both are replaced, wherever they are called, by
+    functions that add up their time; a step within another counts once.
     """
 
     CALLED_IN = (segment, predicate_lookup, axes)
+    METHODS = ((predicate_lookup.PredicateLookup, "gather"), (axes.Axes, "gather"))
 
-    def __enter__(self) -> Parsing:
-        self.seconds = 0.0
-        self._gather = rule_programs.gather
+    def __enter__(self) -> Steps:
+        self.seconds = {"parsing": 0.0, "shared": 0.0}
+        self._replaced: list[tuple[Any, str, Any]] = []
         for module in self.CALLED_IN:
-            setattr(module, "gather", self._timed)  # noqa: B010
+            self._replace(module, "gather", "parsing")
+        for kind, name in self.METHODS:
+            self._replace(kind, name, "shared")
+        for name, module in list(sys.modules.items()):
+            written = getattr(module, "forms", None)
+            if name.startswith("matchwood.lab.papers") and written is forms.forms:
+                self._replace(module, "forms", "shared")
         return self
 
     def __exit__(self, *error: object) -> None:
-        for module in self.CALLED_IN:
-            setattr(module, "gather", self._gather)  # noqa: B010
+        for owner, name, function in self._replaced:
+            setattr(owner, name, function)
 
-    def _timed(self, *arguments: Any) -> Any:
-        begun = time.process_time()
-        gathered = self._gather(*arguments)
-        self.seconds += time.process_time() - begun
-        return gathered
+    def _replace(self, owner: Any, name: str, step: str) -> None:
+        function = getattr(owner, name)
+
+        def timed(*arguments: Any) -> Any:
+            begun, within = time.process_time(), sum(self.seconds.values())
+            result = function(*arguments)
+            within = sum(self.seconds.values()) - within
+            self.seconds[step] += time.process_time() - begun - within
+            return result
+
+        self._replaced.append((owner, name, function))
+        setattr(owner, name, timed)
 
 
 def made(name: str, settings: Mapping[str, Any], events: int) -> tuple[dict[int, str], list[Event]]:
@@ -136,7 +155,7 @@ def _warm_up(contestant: Any, point: Point) -> None:
     """Compile the kernels of a contestant, or load them from the cache, before timing."""
     rules, events = made(point.workload, {"rules": TINY.get(point.workload, 300)}, 30)
     built = contestant(point, rules)
-    built.times(events, Budget(1, 1, 30, 0.05))
+    built.times(events)
     inserted(built, replace(point, settings={**point.settings, "rules": len(rules)}))
     if isinstance(built, EngineContestant):
         warm_up()  # small and large segments have kernels of their own

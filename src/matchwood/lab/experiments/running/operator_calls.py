@@ -27,8 +27,12 @@ ORDERINGS = {
     "ordering-sub-order": "sub_order.SubOrder",
     "ordering-engine": "engine_order.Engines",
 }
-# Events that the engine learns from, and that all contestants warm up with.
-LEARNING = 200
+# Events that the engine learns from, and the most seconds for it; none of them is counted.
+LEARNING, LEARNING_SECONDS = 200, 0.5
+# The most events that are counted: what is evaluated varies little from one to the next.
+COUNTED = 60
+# Seconds that calls may wait in all: where they take long, all contestants have fewer events.
+WAITING = 6
 # The number of the first of these events; it is above that of every event that is counted.
 FIRST_LEARNED = 1_000_000
 
@@ -44,31 +48,37 @@ def measure(point: Point, budget: Budget, begun: Callable[[], None]) -> Figures:
     started = time.process_time()
     built = contestant(point.algorithm, workload)
     build_seconds = time.process_time() - started
-    built.learn(budget)
+    events = counted_events(workload, budget)
+    built.learn()
     answers = [built.evaluate([event])[1][0] for event in range(CHECKED)]
     return {
         "build_s": build_seconds,
         "construct_s": build_seconds,
         "answers": digest(answers),
-        **_counted(built, workload, budget),
+        **_counted(built, workload, events),
     }
 
 
+def counted_events(workload: Overlapping, budget: Budget) -> int:
+    """How many events are counted, the same for all contestants of a workload."""
+    longest = workload.seconds * workload.predicates  # an event that needs every predicate
+    most = min(budget.events, COUNTED)
+    return max(CHECKED, min(most, int(WAITING / longest))) if longest else most
+
+
 def _counted(
-    built: OrderingContestant | OperatorContestant, workload: Overlapping, budget: Budget
+    built: OrderingContestant | OperatorContestant, workload: Overlapping, most: int
 ) -> Figures:
-    """Predicates evaluated and milliseconds per event, until the time is up."""
+    """Predicates evaluated and milliseconds per event."""
     together = 1 if isinstance(built, OrderingContestant) else built.together
     evaluated = matches = events = 0
     started = time.perf_counter()
-    while events < budget.events:
-        numbers = list(range(events, min(events + together, budget.events)))
+    while events < most:
+        numbers = list(range(events, min(events + together, most)))
         count, answers = built.evaluate(numbers)
         evaluated += count
         matches += sum(map(len, answers))
         events += len(answers)
-        if time.perf_counter() - started > budget.matching_seconds and events >= CHECKED:
-            break
     wall = time.perf_counter() - started
     return {
         "evaluated": evaluated / events,
@@ -92,7 +102,7 @@ class OrderingContestant:
         self._ordering = kind(self._problem)
         self._workload = workload
 
-    def learn(self, budget: Budget) -> None:
+    def learn(self) -> None:
         """Do nothing: an ordering is told all there is to know."""
 
     def evaluate(self, events: Sequence[int]) -> tuple[int, list[list[int]]]:
@@ -116,9 +126,9 @@ class OperatorContestant:
         self._matcher = Matcher(rules, operators=workload.operators())
         self.together = 64 if algorithm == "engine-batch" else 1
 
-    def learn(self, budget: Budget) -> None:
-        """Match events, for as long as those that are counted may take."""
-        end = time.perf_counter() + budget.matching_seconds
+    def learn(self) -> None:
+        """Match events that are not counted, for as long as learning may take."""
+        end = time.perf_counter() + LEARNING_SECONDS
         for event in range(FIRST_LEARNED, FIRST_LEARNED + LEARNING, self.together):
             self.evaluate(list(range(event, event + self.together)))
             if time.perf_counter() > end:

@@ -42,8 +42,10 @@ STARTING = 240
 class Worker:
     """The process; it is started when needed, and again after it was killed."""
 
+    COMMAND = (sys.executable, "-m", "matchwood.lab.experiments.running.point_worker")
+
     def __init__(self) -> None:
-        self._process: subprocess.Popen[str] | None = None
+        self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Worker:
         return self
@@ -56,8 +58,8 @@ class Worker:
         process = self._process = self._process or self._start()
         assert process.stdin is not None
         assert process.stdout is not None
-        process.stdin.write(json.dumps({"point": asdict(point), "budget": asdict(budget)}) + "\n")
-        process.stdin.flush()
+        asked = json.dumps({"point": asdict(point), "budget": asdict(budget)}) + "\n"
+        process.stdin.write(asked.encode())
         limit: float = STARTING
         started, most = processor_time(process.pid), budget.gib * 2**30
         before: int | None = None
@@ -80,10 +82,10 @@ class Worker:
             if processor_time(process.pid) - started > limit:
                 return self._given_up(LATE, f"more than {limit:g} s")
 
-    def _start(self) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", __name__]
+    def _start(self) -> subprocess.Popen[bytes]:
+        # Nothing is buffered: of two lines that come at once, `select` would not see the second.
         return subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
+            self.COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
         )
 
     def _given_up(self, status: str, reason: str) -> dict[str, Any]:

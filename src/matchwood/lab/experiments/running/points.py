@@ -15,18 +15,17 @@ from matchwood.lab.workloads.catalogue import WORKLOADS
 
 @dataclass(frozen=True)
 class Budget:
-    """What one point may take, and how its events are timed."""
+    """What one point may take, and how many events it is measured with."""
 
     seconds: float
     gib: float
-    events: int  # of a batch, and at most of single matches
-    matching_seconds: float  # after which no further event is timed; all are timed twice
+    events: int  # the same for all contestants
 
 
 # The budget of a point at each scale.
 BUDGETS = {
-    "small": Budget(seconds=20, gib=2, events=1000, matching_seconds=0.1),
-    "paper": Budget(seconds=900, gib=12, events=1000, matching_seconds=5),
+    "small": Budget(seconds=20, gib=2, events=500),
+    "paper": Budget(seconds=900, gib=12, events=200),
 }
 
 

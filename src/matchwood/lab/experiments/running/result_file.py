@@ -15,10 +15,13 @@ from typing import Any
 
 from matchwood.lab.bench.machine import machine
 from matchwood.lab.bench.reporting import rounded
-from matchwood.lab.experiments.claims import Lines, Over
 from matchwood.lab.experiments.experiment import Experiment, Measure
+from matchwood.lab.experiments.measured import NO_MEMORY, NO_TIME, Lines, Measured, Spreads
 from matchwood.lab.experiments.running.point_worker import LATE, MEASURED, OVER
 from matchwood.lab.experiments.running.points import Point, point
+
+# Why a point has no figures, by its status.
+WHY = {OVER: NO_MEMORY, LATE: NO_TIME}
 
 # The folder that results are written to.
 FOLDER = Path("bench-results")
@@ -53,7 +56,7 @@ class Results:
             "point": asdict(made),
             "seed": made.settings.get("seed"),
             "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-            **{name: rounded(value) for name, value in figures.items()},
+            **{name: _rounded(value) for name, value in figures.items()},
             "machine": machine(),
         }
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -72,12 +75,33 @@ class Results:
                 by_label.setdefault(label, {})[value] = figure * measure.scale
         return by_label
 
-    def over(self, experiment: Experiment, scale: str) -> Over:
-        """Where contestants were over their budget of memory or time."""
-        by_label: dict[str, list[Any]] = {}
+    def measured(self, experiment: Experiment, scale: str, measure: Measure) -> Measured:
+        """All that is known of one measure, for statements to be judged by."""
+        return Measured(
+            values=experiment.values[scale],
+            lines=self.lines(experiment, scale, measure),
+            failed=self.failed(experiment, scale),
+            spreads=self.spreads(experiment, scale, measure),
+            full=scale == "paper",
+        )
+
+    def failed(self, experiment: Experiment, scale: str) -> dict[str, dict[Any, str]]:
+        """Where contestants ran out of time or memory, and which of the two."""
+        by_label: dict[str, dict[Any, str]] = {}
         for label, value, record in self._of(experiment, scale):
-            if record["status"] in (OVER, LATE):
-                by_label.setdefault(label, []).append(value)
+            if record["status"] in WHY:
+                by_label.setdefault(label, {})[value] = WHY[record["status"]]
+        return by_label
+
+    def spreads(self, experiment: Experiment, scale: str, measure: Measure) -> Spreads:
+        """The least and the most of repeated runs, where a point was run repeatedly."""
+        by_label: dict[str, dict[Any, tuple[float, float]]] = {}
+        for label, value, record in self._of(experiment, scale):
+            spread = record.get(f"{measure.name}_spread")
+            if record["status"] == MEASURED and spread:
+                low, high = spread
+                scaled = (low * measure.scale, high * measure.scale)
+                by_label.setdefault(label, {})[value] = scaled
         return by_label
 
     def _of(self, experiment: Experiment, scale: str) -> Iterable[tuple[str, Any, dict[str, Any]]]:
@@ -86,3 +110,8 @@ class Results:
                 record = self.get(point(contestant, workload, settings))
                 if record is not None:
                     yield contestant.label, value, record
+
+
+def _rounded(value: Any) -> Any:
+    """A figure, or each of a list, with as many digits as a measurement has."""
+    return [rounded(each) for each in value] if isinstance(value, list) else rounded(value)

@@ -177,6 +177,11 @@ class Bdd(Algorithm):
     def bytes(self) -> int:
         """Bytes of nodes, tables, roots and predicates."""
         return (
-            self._rows.nbytes + self._table.nbytes + self._joins.nbytes + self._variable_of.nbytes
+            self._rows.nbytes + self._table.nbytes + self._variable_of.nbytes
             + 4 * self._rule_numbers.room + self._predicates.bytes
         )  # fmt: skip
+
+    @property
+    def buffers(self) -> int:
+        """Bytes of the memo of joined nodes."""
+        return self._joins.nbytes

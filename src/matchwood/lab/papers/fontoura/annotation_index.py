@@ -82,6 +82,11 @@ class AnnotationIndex(ABC):
         """Bytes of its arrays."""
         return self._index.bytes + self._start.nbytes + self._annotations.nbytes
 
+    @property
+    def buffers(self) -> int:
+        """Bytes of working space of a fixed size."""
+        return 0
+
 
 def in_order(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Words in ascending order; many words are sorted digit by digit, from the lowest."""

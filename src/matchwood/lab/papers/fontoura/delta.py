@@ -137,6 +137,10 @@ class Delta(Algorithm):
         parts = sum(part.built.bytes + part.rules.numbers.nbytes for part in self._parts)
         return parts + self._alive.nbytes + self.predicates.bytes
 
+    @property
+    def buffers(self) -> int:
+        return sum(part.built.buffers for part in self._parts)
+
     def _room(self) -> int:
         """The number of the next rule, with room made for it."""
         if self._arrived == len(self._ids):

@@ -56,8 +56,8 @@ class IntervalIndex(AnnotationIndex):
         return out[:count]
 
     @property
-    def bytes(self) -> int:
-        return super().bytes + self._matched.nbytes
+    def buffers(self) -> int:
+        return self._matched.nbytes
 
 
 def label(trees: Leaves, most: int = MOST) -> NDArray[np.uint64]:

@@ -19,8 +19,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from matchwood.index.build.atoms import AtomArrays, AtomTable, reading
+from matchwood.index.build.atom_codes import AtomArrays
+from matchwood.index.build.atoms import AtomTable
 from matchwood.index.build.rule_programs import gather
+from matchwood.index.build.slots import reading
 from matchwood.kernels.array_types import Int32Array, Int64Array
 from matchwood.kernels.programs import atom_of, is_negated, pack_literal
 from matchwood.lab.papers.shared import axes_kernels as kernels

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.index.build.atoms import AtomTable
+from matchwood.index.build.index_form import evaluated_whole, index_form
 from matchwood.index.build.program import Programs
 from matchwood.index.build.rule_programs import gather
 from matchwood.index.build.segment import atom_rows
@@ -92,11 +93,12 @@ class PredicateLookup:
 
     def _note(self, tree: Node, before: int) -> None:
         """Keep the predicates behind new atoms, in positive form."""
-        todo = [tree]
+        todo = [index_form(tree)]
         while todo:
             node = todo.pop()
-            todo.extend(node.operands)
-            if not node.operands and not isinstance(node, Constant):
+            if node.operands and not evaluated_whole(node):
+                todo.extend(node.operands)
+            elif not isinstance(node, Constant):
                 literal = self._atoms.literal(node)
                 if atom_of(literal) >= before:
                     positive = Not(node) if is_negated(literal) else node

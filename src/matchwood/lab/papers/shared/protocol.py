@@ -69,3 +69,8 @@ class Algorithm(ABC):
     @abstractmethod
     def bytes(self) -> int:
         """Bytes of the structure, including predicate lookup, without ids and texts."""
+
+    @property
+    def buffers(self) -> int:
+        """Bytes of working space of a fixed size, however few the rules; not part of `bytes`."""
+        return 0

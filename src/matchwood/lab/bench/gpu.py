@@ -1,0 +1,303 @@
+"""A sweep on a GPU beside one core and all cores of the same machine, in the same run.
+
+    python -m matchwood.lab.bench.gpu [--rules 10000,100000,1000000] [--workloads abe,ranges]
+    python -m matchwood.lab.bench.gpu --quick
+
+Every batch's pairs are compared with those of the processor, by their number and by a checksum.
+
+`upload` is the milliseconds from a segment to its arrays on the card; `program` and `levels` are
+steps of it: to make the program of the segment, and to put it in the order of levels. Times of
+kernels are those that the card measures, in microseconds per event, and `launch` is the time that
+Python takes to launch those of the nodes. `pairs on the host` is from codes in the memory of the
+host to pairs there, in several threads; `counts by rule` and `by event` are from codes to totals on
+the card, in one thread; `batches` is `match_batches` over an Arrow table.
+"""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from matchwood.index.build.threads import available_cores
+from matchwood.kernels.masks import EVENTS
+from matchwood.lab.bench.kernel import Kernel, table_of_events, warm_up
+from matchwood.lab.bench.reporting import BenchOptions, Figures, report
+from matchwood.lab.workloads.abe_gen import AbeGen
+from matchwood.lab.workloads.audiences import Audiences
+from matchwood.lab.workloads.detections import Detections
+from matchwood.lab.workloads.half_ranges import HalfRanges
+from matchwood.match.batch.batch_strategy import Pairs
+from matchwood.match.batch.codes.batch_codes import BatchCodes
+from matchwood.match.batch.gpu.card import card_name, card_problem
+from matchwood.match.batch.strategies.gpu_strategy import GpuStrategy
+from matchwood.match.event.event_matcher import ALL
+from matchwood.matcher import Matcher
+
+# How often each figure is measured; the best counts.
+ROUNDS = 5
+
+# Threads that hand batches to the card.
+THREADS = (1, 2, 3, 4)
+
+WORKLOADS: dict[str, Callable[[int], Any]] = {
+    "abe": lambda rules: AbeGen(rules=rules),
+    "ranges": lambda rules: HalfRanges(
+        rules=rules, attributes=20, predicates=10, event_attributes=20
+    ),
+    "audiences": lambda rules: Audiences(rules=rules),
+    "detections": lambda rules: Detections(rules=min(rules, 30_000)),
+}
+
+
+def main() -> None:
+    parser = BenchOptions(__doc__).size("events", full=8 * EVENTS, small=2 * EVENTS)
+    parser.add_argument("--rules", default=None, help="numbers of rules, with commas between them")
+    parser.add_argument("--workloads", default="abe", help=f"some of {', '.join(WORKLOADS)}")
+    parser.add_argument("--quick", action="store_true", help="at most three minutes")
+    parser.add_argument("--folder", help="where matchers are saved for, and loaded by, later runs")
+    options = parser.read()
+    small = "1000" if options.scale == "small" else "10000,100000,1000000"
+    sizes = [int(size) for size in (options.rules or small).split(",")]
+    problem = card_problem()
+    if problem is not None:
+        raise SystemExit(problem)
+    warm_up()
+    common: Figures = {"card": card_name(), "events": options.events}
+    results: dict[str, Figures] = {}
+    for name in options.workloads.split(","):
+        for rules in sizes:
+            try:
+                figures = measure(WORKLOADS[name](rules), options, rules)
+            except Exception:  # the others are worth a run of their own
+                traceback.print_exc()
+                continue
+            results[f"{name} {rules:,}"] = figures
+            print(f"{name} {rules:,}", figures, flush=True)
+    report("gpu", common, results)
+
+
+def measure(workload: Any, options: Any, rules: int) -> Figures:
+    events = workload.events(options.events)
+    matcher, figures = matcher_of(workload, options.folder, rules)
+    kernel = Kernel(matcher)
+    started = time.perf_counter()
+    coded = [kernel.coded_batch(events[i : i + EVENTS]) for i in range(0, len(events), EVENTS)]
+    figures["encode_rows_us"] = (time.perf_counter() - started) / len(events) * 1e6
+    gpu = kernel.part.batch.gpu
+    figures.update(uploaded(gpu, kernel))
+    figures.update(stages(gpu, coded[0], len(events)))
+    figures.update(compared(gpu, kernel, coded, quick=options.quick))
+    figures.update(counts(gpu, kernel, coded))
+    figures.update(end_to_end(gpu, kernel, coded))
+    if not options.quick:
+        figures.update(batches(matcher, kernel, events))
+    return figures
+
+
+def matcher_of(workload: Any, folder: str | None, rules: int) -> tuple[Matcher, Figures]:
+    """A matcher of one part, saved and loaded where there is a folder for it."""
+    path = Path(folder or ".") / f"{type(workload).__name__}-{rules}.mw"
+    figures: Figures = {}
+    if not folder or not path.exists():
+        started = time.perf_counter()
+        matcher = Matcher(enumerate(workload.texts()))
+        matcher.compact()
+        matcher.join()
+        figures["build_s"] = time.perf_counter() - started
+    if folder:
+        if "build_s" in figures:
+            matcher.save(path)
+        started = time.perf_counter()
+        matcher = Matcher.load(path)
+        figures["load_s"] = time.perf_counter() - started
+    return matcher, figures
+
+
+def uploaded(gpu: GpuStrategy, kernel: Kernel) -> Figures:
+    """Milliseconds of each step from a segment to arrays on the card."""
+    from numba import cuda
+
+    from matchwood.match.batch.gpu.card_program import levelled
+    from matchwood.match.batch.sweep.sweep_program import keyed_program_of
+
+    segment = kernel.part.segment
+    started = time.perf_counter()
+    program = keyed_program_of(segment, gpu.lazy)
+    made = time.perf_counter()
+    in_levels = levelled(program, segment.rules)
+    ordered = time.perf_counter()
+    gpu.on_card()
+    cuda.synchronize()
+    done = time.perf_counter()
+    return {
+        "program_ms": (made - started) * 1e3,
+        "levels_ms": (ordered - made) * 1e3,
+        "upload_ms": (done - ordered) * 1e3,
+        "card_MB": in_levels.bytes / 1e6,
+        "nodes": in_levels.node_count,
+        "levels": len(in_levels.level_bounds) - 1,
+        "slices": gpu.slices,
+    }
+
+
+def stages(gpu: GpuStrategy, codes: BatchCodes, events: int) -> Figures:
+    """Microseconds per event of each kernel, as the card measures them."""
+    from numba import cuda
+
+    started = time.perf_counter()
+    count = sum(len(numbers) for numbers, _ in gpu.pairs(codes, ALL, 0, codes.events))
+    first_call = time.perf_counter() - started
+    worker = gpu.worker()
+    segment = gpu.on_card()
+    (program, *_) = segment.programs
+    wanted = segment.selection(ALL)
+    times: dict[str, list[float]] = {"place": [], "compute": [], "write": [], "launch": []}
+    for _ in range(ROUNDS):
+        marks = [cuda.event() for _ in range(4)]
+        marks[0].record(worker.stream)
+        batch = worker.place(codes, gpu.lazy)
+        marks[1].record(worker.stream)
+        started = time.perf_counter()
+        worker.compute(program, batch, codes.events)
+        times["launch"].append((time.perf_counter() - started) * 1e3)
+        marks[2].record(worker.stream)
+        worker.write(program, wanted, codes.events)
+        marks[3].record(worker.stream)
+        marks[3].synchronize()
+        for i, name in enumerate(("place", "compute", "write")):
+            times[name].append(marks[i].elapsed_time(marks[i + 1]))
+    gpu.give_back(worker)
+    figures = {f"{name}_us": min(each) * 1e3 / codes.events for name, each in times.items()}
+    figures["kernels_us"] = sum(figures[f"{name}_us"] for name in ("place", "compute", "write"))
+    return {
+        "matches_per_event": count / codes.events,
+        "first_batch_s": first_call,
+        **figures,
+    }
+
+
+def checksum(pairs: list[Pairs]) -> tuple[int, int]:
+    """(number of pairs, sum of a hash of each), whatever their order."""
+    count, total = 0, 0
+    for events, rules in pairs:
+        mixed = events.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= rules.astype(np.uint64) * np.uint64(0xC2B2AE3D27D4EB4F)
+        mixed ^= mixed >> np.uint64(29)
+        mixed *= np.uint64(0xBF58476D1CE4E5B9)
+        count += len(events)
+        total = (total + int(mixed.sum(dtype=np.uint64))) & (1 << 64) - 1
+    return count, total
+
+
+def compared(gpu: GpuStrategy, kernel: Kernel, coded: list[BatchCodes], quick: bool) -> Figures:
+    """Compare the pairs of batches with those of the processor, whose time is taken with them."""
+    batch_matcher = kernel.part.batch
+    batch_matcher.force("sweep")
+    chosen = coded[:2] if quick else coded
+    kernel.sweep(coded[0])
+    started = time.perf_counter()
+    for codes in chosen:
+        kernel.sweep(codes)
+    one_core = time.perf_counter() - started
+    for number, codes in enumerate(chosen):
+        right = checksum(list(batch_matcher.pairs(codes, ALL)))
+        found = checksum(list(gpu.pairs(codes, ALL, 0, codes.events)))
+        if found != right:
+            raise AssertionError(f"batch {number}: {found} on the card, {right} on the processor")
+    cores = available_cores()
+    work = (chosen * cores)[: max(len(chosen), 2 * cores)]
+    with ThreadPoolExecutor(cores) as pool:
+        list(pool.map(kernel.sweep, work[:cores]))
+        started = time.perf_counter()
+        list(pool.map(kernel.sweep, work))
+        all_cores = time.perf_counter() - started
+    return {
+        "same_checksums": len(chosen),
+        "1_core_us": one_core / sum(codes.events for codes in chosen) * 1e6,
+        f"{cores}_cores_us": all_cores / sum(codes.events for codes in work) * 1e6,
+    }
+
+
+def counts(gpu: GpuStrategy, kernel: Kernel, coded: list[BatchCodes]) -> Figures:
+    """Microseconds per event to count the matches of each rule, and of each event."""
+    rules = kernel.part.segment.rules
+    batch = kernel.part.batch
+    batch.force("sweep")
+    pairs = list(batch.pairs(coded[0], ALL))
+    by_rule = sum(np.bincount(ordinals, minlength=rules) for _, ordinals in pairs)
+    by_event = sum(np.bincount(numbers, minlength=coded[0].events) for numbers, _ in pairs)
+    totals = gpu.zero_totals(rules)
+    gpu.add_counts_of_rules(coded[0], ALL, totals)
+    same = bool((totals.copy_to_host()[:rules] == by_rule).all())
+    if not (same and bool((gpu.counts_of_events(coded[0], ALL) == by_event).all())):
+        raise AssertionError("counts on the card are not those of the processor")
+    figures: Figures = {}
+    events = sum(codes.events for codes in coded)
+    for name in ("rule", "event"):
+        times = []
+        for _ in range(ROUNDS):
+            started = time.perf_counter()
+            for codes in coded:
+                if name == "rule":
+                    gpu.add_counts_of_rules(codes, ALL, totals)
+                else:
+                    gpu.counts_of_events(codes, ALL)
+            times.append(time.perf_counter() - started)
+        figures[f"counts_by_{name}_us"] = min(times) / events * 1e6
+    return figures
+
+
+def end_to_end(gpu: GpuStrategy, kernel: Kernel, coded: list[BatchCodes]) -> Figures:
+    """Microseconds per event from codes to pairs, both in the memory of the host."""
+
+    def consume(codes: BatchCodes) -> int:
+        return sum(len(events) for events, _ in gpu.pairs(codes, ALL, 0, codes.events))
+
+    figures: Figures = {}
+    count = 0
+    for threads in THREADS:
+        times = []
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(consume, coded))
+            for _ in range(ROUNDS):
+                started = time.perf_counter()
+                count = sum(pool.map(consume, coded))
+                times.append(time.perf_counter() - started)
+        events = sum(codes.events for codes in coded)
+        figures[f"pairs_on_host_{threads}_threads_us"] = min(times) / events * 1e6
+    best = min(figures.values())
+    figures["matches_per_second"] = count / (best * 1e-6 * events)
+    return figures
+
+
+def batches(matcher: Matcher, kernel: Kernel, events: list[dict[str, Any]]) -> Figures:
+    """Microseconds per event of `match_batches` over a table, with a GPU and with all cores."""
+    kernel.part.batch.force(None)
+    table = table_of_events(events)
+
+    def rows(device: str, threads: int) -> int:
+        found = matcher.match_batches(table, device=device, threads=threads)
+        return sum(batch.num_rows for batch in found)
+
+    figures: Figures = {}
+    for device, threads in (("gpu", 1), ("gpu", 4), ("gpu", 8), ("cpu", available_cores())):
+        run = partial(rows, device, threads)
+        run()
+        times = []
+        for _ in range(2):
+            started = time.perf_counter()
+            run()
+            times.append(time.perf_counter() - started)
+        figures[f"batches_{device}_{threads}_threads_us"] = min(times) / len(events) * 1e6
+    return figures
+
+
+if __name__ == "__main__":
+    main()
