@@ -10,28 +10,39 @@ EXTRAS := dev,spark,service,bench
 # Build tools are pinned like the rest, so that packages are built with these and not in isolation.
 # PySpark comes as a source package, which setuptools and wheel build.
 BUILD_TOOLS := hatchling editables setuptools wheel
+# Modules are compiled when they are first imported, and most of those that are installed never are.
+INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile
+# Settings of setuptools, with which PySpark is built.
+export DIST_EXTRA_CONFIG := $(CURDIR)/scripts/build.cfg
 # More than there are cores: tests of Spark and of the service wait a good part of the time.
 JOBS ?= 4
+# Processes of `make coverage`, which runs beside the other tests.
+COVERAGE_JOBS ?= 2
+# What runs beside something else prints when it is done.
+BESIDE := -j 3 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 # Seconds that `make soak` has a matcher under load.
 SOAK ?= 600
-BENCHES := $(addprefix matchwood.lab.bench.,parser engine cores scaling strings json_events expressions ranges columns boxes few updates cold_start files matcher_soak service soak spark spark_large)
+BENCHES := $(addprefix matchwood.lab.bench.,parser engine cores scaling strings json_events expressions ranges columns boxes few peers updates cold_start files matcher_soak service service_steady service_match webhooks soak spark spark_files spark_large)
+# Environments with another Spark than constraints.txt pins: the oldest and the newest.
 SPARK35 := .venv-spark35
+SPARK43 := .venv-spark43
 # What the tests of Spark import, beside matchwood itself.
-SPARK35_TOOLS := duckdb hypothesis polars psutil pytest
+SPARK_TOOLS := duckdb hypothesis polars psutil pytest
 
 # Named after what was installed: as long as these files say the same, nothing is installed again.
 STAMP := $(VENV)/installed-$(shell cat pyproject.toml constraints.txt | sha256sum | cut -c1-16)
-SPARK35_STAMP := $(SPARK35)/installed-$(shell cat pyproject.toml constraints*.txt | sha256sum | cut -c1-16)
+SPARKS_STAMP := installed-$(shell cat pyproject.toml constraints*.txt | sha256sum | cut -c1-16)
 
 # Before anything that starts Spark: its Java, and the Python of its workers.
 export PYSPARK_PYTHON := $(CURDIR)/$(PYTHON_BIN)
+SPARK_TESTS := tests/spark tests/lab/workloads/test_spark_tables.py
 USE_JAVA := JAVA_HOME="$$(scripts/java-home.sh)"; export JAVA_HOME
 # Before the tests of the page.
 USE_CHROMIUM := CHROMIUM="$$(scripts/chromium.sh '$(CURDIR)/$(PYTHON_BIN)')"; export CHROMIUM
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "make %-13s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "make %-17s %s\n", $$1, $$2}' Makefile
 
 .PHONY: demo
 demo: $(STAMP) ## show matchwood at its main job
@@ -39,27 +50,55 @@ demo: $(STAMP) ## show matchwood at its main job
 
 .PHONY: test
 test: $(STAMP) ## everything that must pass: lint, strict types, the whole test suite
-	@# All tests share the compiled kernels, which take one core about as long as lint takes the other.
-	@$(MAKE) -j 2 lint kernels
-	@$(MAKE) coverage
-	@$(USE_JAVA); $(USE_CHROMIUM); $(PYTHON_BIN) -m pytest -n $(JOBS) --dist loadgroup --after-coverage
+	@# All tests share the compiled kernels. Programs are downloaded while these are compiled.
+	@$(MAKE) $(BESIDE) lint kernels programs
+	@# Most tests of Spark and of the service wait: what needs no kernels uses that time.
+	@$(MAKE) $(BESIDE) coverage after-coverage
 
 .PHONY: coverage
 coverage: $(STAMP) ## the tests that need no compiled kernels, and how much of the sources they cover
-	@NUMBA_DISABLE_JIT=1 $(PYTHON_BIN) -m pytest -n $(JOBS) --coverage --cov --cov-report=term:skip-covered
+	@NUMBA_DISABLE_JIT=1 $(PYTHON_BIN) -m pytest -n $(COVERAGE_JOBS) --coverage --cov --cov-report=term:skip-covered
+
+.PHONY: after-coverage
+after-coverage: $(STAMP)
+	@# The plus sign has make print what this says at once.
+	+@$(USE_JAVA); $(USE_CHROMIUM); $(PYTHON_BIN) -m pytest -n $(JOBS) --dist loadgroup --after-coverage
+
+.PHONY: programs
+programs: $(STAMP)
+	@$(USE_JAVA); $(USE_CHROMIUM)
 
 .PHONY: test-connect
 test-connect: $(STAMP) ## the tests of Spark, all of them through Spark Connect
 	@$(USE_JAVA); $(PYTHON_BIN) -m pytest tests/spark tests/lab/workloads/test_spark_tables.py --connect -k connect
 
 .PHONY: test-spark35
-test-spark35: $(SPARK35_STAMP) ## the tests of Spark on 3.5, which managed platforms still ship
+test-spark35: $(SPARK35)/$(SPARKS_STAMP) ## the tests of Spark on 3.5, which managed platforms still ship
 	@# PySpark 3.5 warns of itself: sockets left open, modules that Python has dropped.
-	@$(USE_JAVA); PYSPARK_PYTHON='$(CURDIR)/$(SPARK35)/bin/python' $(SPARK35)/bin/python -m pytest -W ignore tests/spark tests/lab/workloads/test_spark_tables.py
+	@$(USE_JAVA); PYSPARK_PYTHON='$(CURDIR)/$(SPARK35)/bin/python' $(SPARK35)/bin/python -m pytest -W ignore $(SPARK_TESTS)
+
+.PHONY: test-spark43
+test-spark43: $(SPARK43)/$(SPARKS_STAMP) ## the tests of Spark on 4.3, which is newer than its connectors
+	@$(USE_JAVA); PYSPARK_PYTHON='$(CURDIR)/$(SPARK43)/bin/python' $(SPARK43)/bin/python -m pytest $(SPARK_TESTS)
+
+.PHONY: test-connectors
+test-connectors: $(STAMP) ## Spark with a broker of Kafka, and with tables of Delta and Iceberg
+	@$(USE_JAVA); $(call CONNECTED,$(VENV))
+
+.PHONY: test-connectors35
+test-connectors35: $(SPARK35)/$(SPARKS_STAMP) ## the same on Spark 3.5
+	@$(USE_JAVA); $(call CONNECTED,$(SPARK35)) -W ignore
+
+# The connectors for the Spark of an environment, and the tests with them.
+CONNECTED = CONNECTORS="$$(scripts/connectors.sh '$(CURDIR)/$(1)/bin/python' '$(CURDIR)/.connectors')"; \
+	export CONNECTORS PYSPARK_PYTHON='$(CURDIR)/$(1)/bin/python'; \
+	$(1)/bin/python -m pytest tests/spark/stream -m connectors
 
 .PHONY: quick
-quick: $(STAMP) ## the tests of the library and the commands that take about a minute together
-	@$(PYTHON_BIN) -m pytest -n $(JOBS) -m "not slow and not spark and not service and not laboratory"
+quick: $(STAMP) kernels ## the tests of the library and the commands that take about a minute together
+	@# Whole folders are not even imported.
+	@$(PYTHON_BIN) -m pytest -n $(JOBS) -m "not slow and not spark and not service and not laboratory" \
+		$(addprefix --ignore=tests/,lab service client spark)
 
 .PHONY: test-clean
 test-clean: ## the demo and the quick tests as on a machine that never saw matchwood
@@ -87,7 +126,8 @@ hooks: $(STAMP) ## have git run ruff and mypy on what is about to be committed
 
 .PHONY: kernels
 kernels: $(STAMP)
-	@$(PYTHON_BIN) -m matchwood.cli warm-up
+	@# Unlike `warm-up`, this does not even load kernels that are there.
+	@$(PYTHON_BIN) -c 'from matchwood.kernels.readiness import wait_for_kernels; wait_for_kernels()'
 
 .PHONY: bench
 bench: $(STAMP) ## run the benchmarks: each prints a table and a JSON line
@@ -98,6 +138,7 @@ soak: $(STAMP) ## a matcher under load for ten minutes, the service for two, the
 	@$(PYTHON_BIN) -m matchwood.lab.bench.matcher_soak --seconds $(SOAK)
 	@$(PYTHON_BIN) -m matchwood.lab.bench.soak
 	@$(PYTHON_BIN) -m pytest tests/service/test_crash.py --kills 100 -s
+	@$(PYTHON_BIN) -m pytest tests/service/test_replica.py --long
 	@$(USE_JAVA); $(PYTHON_BIN) -m pytest tests/spark tests/lab tests/compiling tests/index/file/test_validate.py --long -m "long or slow or spark"
 
 .PHONY: docs
@@ -115,27 +156,24 @@ constraints: ## renew constraints.txt: the newest versions that install together
 
 .PHONY: clean
 clean: ## remove all that the other targets made
-	@rm -rf $(VENV) $(VENV)-* site dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .schemathesis spark-warehouse metastore_db derby.log
+	@rm -rf $(VENV) $(VENV)-* .connectors site dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .schemathesis spark-warehouse metastore_db derby.log
 	@find src tests examples scripts -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 $(STAMP):
 	@scripts/venv.sh $(VENV)
 	@echo "installing matchwood and its tools into $(VENV): a minute or two, this once"
-	@$(PYTHON_BIN) -m pip install --quiet --disable-pip-version-check -c constraints.txt $(BUILD_TOOLS)
-	@$(PYTHON_BIN) -m pip install --quiet --disable-pip-version-check -c constraints.txt \
-		--no-build-isolation -e '.[$(EXTRAS)]'
+	@$(PYTHON_BIN) $(INSTALL) -c constraints.txt $(BUILD_TOOLS)
+	@$(PYTHON_BIN) $(INSTALL) -c constraints.txt --no-build-isolation -e '.[$(EXTRAS)]'
 	@rm -f $(VENV)/installed-*
 	@touch $@
 
-$(SPARK35_STAMP):
-	@scripts/venv.sh $(SPARK35)
-	@echo "installing matchwood with PySpark 3.5 into $(SPARK35): a minute or two, this once"
-	@grep -vi -f <(sed -n 's/\(.*==\).*/^\1/p' constraints-spark35.txt) constraints.txt \
-		| cat - constraints-spark35.txt >$(SPARK35)/constraints.txt
-	@# PySpark 3.5 has no wheel and is built by tools of its own, so before the rest.
-	@$(SPARK35)/bin/python -m pip install --quiet --disable-pip-version-check -c $(SPARK35)/constraints.txt \
-		$(BUILD_TOOLS) pyspark $(SPARK35_TOOLS)
-	@$(SPARK35)/bin/python -m pip install --quiet --disable-pip-version-check -c $(SPARK35)/constraints.txt \
-		--no-build-isolation -e '.[spark]'
-	@rm -f $(SPARK35)/installed-*
+.venv-spark%/$(SPARKS_STAMP):
+	@scripts/venv.sh .venv-spark$*
+	@echo "installing matchwood with another PySpark into .venv-spark$*: a minute or two, this once"
+	@grep -vi -f <(sed -n 's/\(.*==\).*/^\1/p' constraints-spark$*.txt) constraints.txt \
+		| cat - constraints-spark$*.txt >.venv-spark$*/constraints.txt
+	@# PySpark has no wheel and is built by tools of its own, so before the rest.
+	@.venv-spark$*/bin/python $(INSTALL) -c .venv-spark$*/constraints.txt $(BUILD_TOOLS) pyspark $(SPARK_TOOLS)
+	@.venv-spark$*/bin/python $(INSTALL) -c .venv-spark$*/constraints.txt --no-build-isolation -e '.[spark]'
+	@rm -f .venv-spark$*/installed-*
 	@touch $@

@@ -4,6 +4,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+# The newest Spark that Kafka, Delta and Iceberg have connectors for (see connectors/).
+spark='pyspark<4.2'
 extras=$1
 shift
 scratch=$(mktemp -d)
@@ -12,7 +14,7 @@ trap 'rm -rf "$scratch"' EXIT
 scripts/venv.sh "$scratch/venv"
 python=$scratch/venv/bin/python
 "$python" -m pip install --quiet --disable-pip-version-check "$@"
-"$python" -m pip install --quiet --disable-pip-version-check --no-build-isolation -e ".[$extras]"
+"$python" -m pip install --quiet --disable-pip-version-check --no-build-isolation -e ".[$extras]" "$spark"
 "$python" -m pip check
 {
     echo "# Every package that matchwood and its tools install, pinned: versions that work together."

@@ -24,4 +24,6 @@ echo "installing matchwood with the $which versions that it allows into $folder"
 "$python" -m uv pip install --quiet --python "$python" --resolution "$resolution" --upgrade -e ".[$extras]"
 "$python" -m uv pip list --quiet --python "$python" |
     grep -E '^(duckdb|google-re2|llvmlite|numba|numpy|pandas|polars|pyarrow|pyspark|pytest|sqlalchemy|typer) '
-NUMBA_CACHE_DIR=$PWD/$folder/kernels exec "$python" -m pytest -n "${JOBS:-2}" -m "not slow and not spark"
+export NUMBA_CACHE_DIR=$PWD/$folder/kernels
+"$python" -m matchwood.cli warm-up
+exec "$python" -m pytest -n "${JOBS:-2}" -m "not slow and not spark"

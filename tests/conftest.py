@@ -2,12 +2,13 @@
 
 import os
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-# The fixture `spark`, for tests in any folder.
-pytest_plugins = ["spark.spark_session"]
+# The fixture `spark`, for tests in any folder, and the option `--processor-time`.
+pytest_plugins = ["spark.spark_session", "processor_time"]
 
 # Kernels are used at once, and those that `make kernels` has not compiled are when they are first
 # needed. Tests of what happens without kernels say so themselves.
@@ -124,7 +125,7 @@ THROUGH_CONNECT = {
 }
 # These start processes with a Spark of their own, and can be anywhere.
 APART = {
-    *("test_cluster.py", "test_demo.py", "test_programs.py"),
+    *("test_cluster.py", "test_demo.py", "test_programs.py", "test_packed_environment.py"),
     *("test_run.py", "test_generate.py"),  # of the commands
 }
 
@@ -141,13 +142,23 @@ UNCOMPILED_TOO = {
     *("test_json_traps.py", "test_value_tables.py", "test_column_comparisons.py"),
     *("test_mixed_columns.py", "test_event_tables.py", "test_event_slices.py"),
     *("test_near_misses.py", "test_batch_threads.py", "test_kernel_folder.py"),
-    *("test_sources.py", "test_array_view.py"),
+    *("test_sources.py", "test_array_view.py", "test_match_ids.py", "test_gpu_strategy.py"),
 }
 # Tests whose kernels are those of the published algorithms: by folder, or by their name.
 OF_PAPERS = {"papers", "running"}
 NAMED_AFTER_PAPERS = ("test_program[boxes]", "test_docstrings[matchwood.lab.papers")
+# PySpark before 4.3 leaves connections to Java to the garbage collector.
+SOCKETS_OF_PYSPARK = "ignore:.*<socket.socket:pytest.PytestUnraisableExceptionWarning"
 # Groups of tests that run in one process each, by the time that they take.
-TURNS = ("spark", "cluster", "connect", "papers")
+TURNS = ("spark", "cluster", "connect", "papers", "strategies: large", "strategies: lazy")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Files without a test for `make coverage` are not even imported."""
+    if not config.getoption("--coverage") or collection_path.suffix != ".py":
+        return None
+    folder = collection_path.relative_to(config.rootpath / "tests").parts[0]
+    return None if folder in WITHOUT_KERNELS or collection_path.name in UNCOMPILED_TOO else True
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
@@ -161,11 +172,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if item.get_closest_marker("long") and not config.getoption("--long"):
             left_out.append(item)
             continue
+        if item.get_closest_marker("connectors") and "CONNECTORS" not in os.environ:
+            left_out.append(item)
+            continue
         if _is_of_another_run(item, config):
             left_out.append(item)
             continue
         if item.path.name == "test_cluster.py":
             item.add_marker(pytest.mark.xdist_group("cluster"))  # which they share
+        if item.get_closest_marker("spark"):
+            item.add_marker(pytest.mark.filterwarnings(SOCKETS_OF_PYSPARK))
         if OF_PAPERS & {*item.path.parts} or item.name.startswith(NAMED_AFTER_PAPERS):
             item.add_marker(pytest.mark.xdist_group("papers"))  # whose kernels are compiled once
         if item.get_closest_marker("spark") and item.path.name not in APART:
@@ -199,5 +215,6 @@ def _is_of_another_run(item: pytest.Item, config: pytest.Config) -> bool:
 def _turn(item: pytest.Item) -> int:
     """The longest groups come first: each is for one worker alone, and the others do the rest."""
     group = item.get_closest_marker("xdist_group")
-    name = group.args[0] if group is not None else ""
-    return TURNS.index(name) if name in TURNS else len(TURNS)
+    if group is None:
+        return len(TURNS) + 1
+    return TURNS.index(group.args[0]) if group.args[0] in TURNS else len(TURNS)

@@ -23,6 +23,7 @@ from matchwood.cli.commands import (  # noqa: F401
     generate,
     key,
     match,
+    package_env,
     publish,
     run,
     serve,

@@ -29,6 +29,14 @@ OperatorsModule = Annotated[
         "--operators", metavar="MODULE", help="A Python module with the operators that rules call."
     ),
 ]
+ListFiles = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--list",
+        metavar="NAME=FILE",
+        help="A list that rules name: a string per line, or .jsonl with a JSON value per line.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 
 

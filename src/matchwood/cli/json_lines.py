@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from matchwood.match.search.json_search import shown
 from matchwood.match.search.json_texts import LineBlocks, TextBlock
-from matchwood.tables import BadRow
-from matchwood.tables.formats import line_pieces
+from matchwood.tables.formats import LostLine, line_pieces
 
 if TYPE_CHECKING:
     from matchwood.cli.event_chunks import Rejects
@@ -55,8 +54,8 @@ def matched_lines(
 def _blocks(path: str, rejects: Rejects) -> Iterator[TextBlock]:
     lines = LineBlocks()
     for piece in line_pieces(path):
-        if isinstance(piece, BadRow):
-            rejects.add(piece.line, piece.reason, piece.text)
+        if isinstance(piece, LostLine):
+            rejects.add(lines.line, piece.reason, piece.text)
             lines.pass_over()
         else:
             yield from lines.blocks(piece)

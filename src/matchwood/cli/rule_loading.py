@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,6 +13,7 @@ from matchwood.check.findings import ERROR, Finding, of_bad_row, of_error
 from matchwood.cli.entry_point import import_from_here, misuse
 from matchwood.cli.progress import ProgressMeter
 from matchwood.language import EventError, RuleError
+from matchwood.language.named_lists import NamedList
 from matchwood.language.values import is_text
 from matchwood.schema import Schema
 from matchwood.tables import BadRow, EventRow, RuleRow, TableError, read_events, read_rules
@@ -41,6 +43,7 @@ def load(
     operators: Operators,
     sample: Path | None = None,
     strict: bool = False,
+    lists: Mapping[str, NamedList] | None = None,
 ) -> Loaded:
     """A matcher of the rules in some files; bad rules are reported on standard error.
 
@@ -50,8 +53,8 @@ def load(
     if built and len(paths) > 1:
         misuse(f"{built[0]} is built already: give tables of rules, or one {BUILT} file")
     if built:
-        return Loaded(_open(built[0], schema, operators), [])
-    loaded = _build(paths, schema, operators, _profile(sample))
+        return Loaded(_open(built[0], schema, operators, lists), [])
+    loaded = _build(paths, schema, operators, _profile(sample), lists)
     for finding in loaded.bad:
         print(finding, file=sys.stderr)
     if loaded.bad and strict:
@@ -60,13 +63,18 @@ def load(
     return loaded
 
 
-def _open(path: Path, schema: Schema | None, operators: Operators) -> Matcher:
+def _open(
+    path: Path,
+    schema: Schema | None,
+    operators: Operators,
+    lists: Mapping[str, NamedList] | None,
+) -> Matcher:
     from matchwood.matcher import Matcher
 
     if not path.is_file():
         raise TableError(f"{path}: no such file")
     try:
-        return Matcher.load(path, operators=operators, schema=schema)
+        return Matcher.load(path, operators=operators, schema=schema, lists=lists)
     except RuleError as error:
         misuse(f"{path}: {error}")
     except OSError as error:
@@ -93,6 +101,7 @@ def _build(
     schema: Schema | None,
     operators: Operators,
     statistics: Statistics | None,
+    lists: Mapping[str, NamedList] | None,
 ) -> Loaded:
     from matchwood.match.parts.rule_columns import RuleDetails
     from matchwood.match.store.rule_input import text_of
@@ -110,7 +119,7 @@ def _build(
                 )
             except RuleError as error:
                 bad.append(of_error(row, error))
-        matcher = Matcher(statistics=statistics, operators=operators, schema=schema)
+        matcher = Matcher(statistics=statistics, operators=operators, schema=schema, lists=lists)
         refused = matcher.store.update_texts(
             details, "collect", lambda done, _: meter.seen(done - done % meter.every)
         )
@@ -165,6 +174,40 @@ def read_schema(path: Path | None) -> Schema | None:
     if not path.is_file():
         misuse(f"{path}: no such file")
     return Schema.load(path)
+
+
+def read_lists(arguments: list[str] | None) -> dict[str, NamedList]:
+    """The lists that rules name, each given as NAME=FILE."""
+    lists: dict[str, NamedList] = {}
+    for argument in arguments or ():
+        name, equals, file = argument.partition("=")
+        if not equals or not name or not file:
+            misuse(f"--list: expected NAME=FILE, found {argument!r}")
+        if name in lists:
+            misuse(f"--list: {name!r} is given twice")
+        try:
+            lists[name] = NamedList(_values(Path(file)))
+        except RuleError as error:
+            misuse(f"--list: {file}: {error}")
+    return lists
+
+
+def _values(path: Path) -> Iterator[object]:
+    """A string per line of a text file, without empty lines; a JSON value per line of .jsonl."""
+    try:
+        with path.open(encoding="utf-8-sig") as lines:
+            for number, line in enumerate(lines, 1):
+                text = line.strip()
+                if not text:
+                    continue
+                try:
+                    yield json.loads(text) if path.suffix == ".jsonl" else text
+                except (ValueError, RecursionError) as error:
+                    misuse(f"{path}:{number}: this is not JSON: {error}")
+    except FileNotFoundError:
+        misuse(f"{path}: no such file")
+    except (OSError, UnicodeDecodeError) as error:
+        misuse(f"{path}: {error}")
 
 
 def read_operators(module: str | None) -> Operators:

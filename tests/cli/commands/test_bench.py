@@ -58,7 +58,7 @@ def test_run_and_report(command, tmp_path: Path):
 
 
 def test_every_kind_of_point_is_told(capsys):
-    budget = Budget(seconds=60, gib=2, events=2, matching_seconds=1)
+    budget = Budget(seconds=60, gib=2, events=2)
     calls = {"rules": 40, "predicates": 20}
     for workload, settings in (("overlapping", calls), ("dexin", {"rules": 10})):
         made = point(ENGINE, workload, settings)

@@ -61,3 +61,23 @@ def test_misuse_is_one_sentence(command, arguments: str, says: str) -> None:
     code, out, err = command(*arguments.split())
     assert (code, out) == (2, "")
     assert says in err
+
+
+def test_check_and_test_and_match_with_lists(command, tmp_path: Path) -> None:
+    (tmp_path / "rules.csv").write_text("id,rule\nexit,ip in list 'tor'\n")
+    (tmp_path / "tor.txt").write_text("1.2.3.4\n")
+    (tmp_path / "events.jsonl").write_text('{"ip": "1.2.3.4"}\n{"ip": "1.2.3.5"}\n')
+    (tmp_path / "cases.jsonl").write_text('{"event": {"ip": "1.2.3.4"}, "match": ["exit"]}\n')
+    lists = ("--list", "tor=tor.txt")
+    assert command("check", "rules.csv")[0] == 0
+    assert command("check", "rules.csv", "--events", "events.jsonl", *lists)[0] == 0
+    code, out, _ = command("check", "rules.csv", "--list", "other=tor.txt")
+    assert code == 1
+    assert "no list is named 'tor'; there are 'other'" in out
+    assert command("test", "rules.csv", "cases.jsonl", *lists)[0] == 0
+    code, out, err = command("match", "rules.csv", "events.jsonl", *lists)
+    assert code == 0, err
+    assert out.count('"exit"') == 1
+    code, _, err = command("match", "rules.csv", "events.jsonl")
+    assert code == 1
+    assert "no list is named 'tor'; there are none" in err

@@ -50,3 +50,32 @@ def test_misuse_is_one_sentence(command, arguments: str, says: str) -> None:
     code, out, err = command(*arguments.split())
     assert (code, out) == (2, "")
     assert says in err
+
+
+def test_explain_with_lists(command, folder: Path) -> None:
+    (folder / "tor.txt").write_text("1.2.3.4\n\n5.6.7.8\n")
+    (folder / "ports.jsonl").write_text('22\n"ssh"\n')
+    rule = "ip in list 'tor' and port in list 'ports'"
+    lists = ("--list", "tor=tor.txt", "--list", "ports=ports.jsonl")
+    code, out, _ = command("explain", rule, '{"ip": "5.6.7.8", "port": 22}', *lists)
+    assert (code, out[:4]) == (0, "true")
+    code, _, err = command("explain", rule, "{}", *lists[:2])
+    assert code == 2
+    assert "no list is named 'ports'" in err
+
+
+@pytest.mark.parametrize(
+    ("argument", "says"),
+    [
+        ("tor", "expected NAME=FILE, found 'tor'"),
+        ("tor=nowhere.txt", "nowhere.txt: no such file"),
+        ("tor=bad.jsonl", "bad.jsonl:2: this is not JSON"),
+        ("tor=nulls.jsonl", "nulls.jsonl"),
+    ],
+)
+def test_bad_lists(command, folder: Path, argument: str, says: str) -> None:
+    (folder / "bad.jsonl").write_text("1\n{\n")
+    (folder / "nulls.jsonl").write_text("null\n")
+    code, _, err = command("explain", "ip in list 'tor'", "{}", "--list", argument)
+    assert code == 2
+    assert says in err

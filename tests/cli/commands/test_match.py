@@ -1,6 +1,7 @@
 """match: what it prints and writes, and how it exits."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -194,6 +195,11 @@ def test_json_lines_stream_in_pieces(
     assert (code, matches_in(out)) == (1, {0: {"adults"}, 3: {"adults"}})
     assert "long.jsonl:2: the line has over 10,000 bytes" in err
     assert "long.jsonl:4: not JSON: Expecting value at column 9" in err
+    # lines are counted on behind several that are lost, and behind blank ones
+    (folder / "more.jsonl").write_text(f'\n\n{{"age": 20}}\n{long}\n{long}\n\n{{"age": \n')
+    _, out, err = command("match", "rules.jsonl", "more.jsonl")
+    assert matches_in(out) == {0: {"adults"}}
+    assert re.findall(r"more.jsonl:(\d+)", err) == ["4", "5", "7"]
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])

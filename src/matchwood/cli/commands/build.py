@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from matchwood.cli.arguments import AsJson, OperatorsModule, RuleTables, SchemaFile
+from matchwood.cli.arguments import AsJson, ListFiles, OperatorsModule, RuleTables, SchemaFile
 from matchwood.cli.entry_point import app, misuse, print_json
-from matchwood.cli.rule_loading import BUILT, load, read_operators, read_schema
+from matchwood.cli.rule_loading import BUILT, load, read_lists, read_operators, read_schema
 
 
 @app.command()
@@ -23,6 +23,7 @@ def build(
     ] = None,
     schema: SchemaFile = None,
     operators: OperatorsModule = None,
+    lists: ListFiles = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Write nothing if any rule is bad.")
     ] = False,
@@ -34,7 +35,8 @@ def build(
     if not output.parent.is_dir() or output.is_dir():
         misuse(f"{output}: no file can be written there")
     started = perf_counter()
-    loaded = load(rules, read_schema(schema), read_operators(operators), events, strict)
+    named = read_lists(lists)
+    loaded = load(rules, read_schema(schema), read_operators(operators), events, strict, named)
     try:
         loaded.matcher.save(output)
     except OSError as error:

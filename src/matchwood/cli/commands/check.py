@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from matchwood.check import DIALECTS, WARNINGS, check_rules
-from matchwood.cli.arguments import AsJson, OperatorsModule, RuleTables, SchemaFile
+from matchwood.cli.arguments import AsJson, ListFiles, OperatorsModule, RuleTables, SchemaFile
 from matchwood.cli.entry_point import app, misuse, print_json
 from matchwood.cli.progress import ProgressMeter
-from matchwood.cli.rule_loading import read_operators, read_schema
+from matchwood.cli.rule_loading import read_lists, read_operators, read_schema
 
 
 @app.command()
@@ -30,6 +30,7 @@ def check(
         list[str] | None, typer.Option(metavar="KIND", help="A kind of warning to leave out.")
     ] = None,
     operators: OperatorsModule = None,
+    lists: ListFiles = None,
     as_json: AsJson = False,
 ) -> None:
     """Report bad rules with their positions, and likely mistakes."""
@@ -46,6 +47,7 @@ def check(
             dialect=dialect,
             ignore=ignore or (),
             operators=None if operators is None else read_operators(operators),
+            lists=None if lists is None else read_lists(lists),
             progress=meter.seen,
         )
     if as_json:

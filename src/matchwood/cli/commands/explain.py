@@ -7,9 +7,16 @@ from typing import Annotated
 
 import typer
 
-from matchwood.cli.arguments import AsJson, OperatorsModule, SchemaFile, event_of, text_of
+from matchwood.cli.arguments import (
+    AsJson,
+    ListFiles,
+    OperatorsModule,
+    SchemaFile,
+    event_of,
+    text_of,
+)
 from matchwood.cli.entry_point import app, misuse, print_json
-from matchwood.cli.rule_loading import read_operators, read_schema
+from matchwood.cli.rule_loading import read_lists, read_operators, read_schema
 from matchwood.language import EventError, Node, RuleError, explain, parse
 from matchwood.schema.errors import nearest
 from matchwood.tables import BadRow, read_rules
@@ -28,13 +35,17 @@ def explain_rule(
     ] = None,
     schema: SchemaFile = None,
     operators: OperatorsModule = None,
+    lists: ListFiles = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the truth of each node of a rule for an event."""
     known = read_operators(operators)
+    named = read_lists(lists)
     try:
         tree = parse(text_of(rule)) if rules is None else rule_of(rules, rule)
-        explanation = explain(tree, event_of(event), operators=known, schema=read_schema(schema))
+        explanation = explain(
+            tree, event_of(event), operators=known, schema=read_schema(schema), lists=named
+        )
     except RuleError as error:
         misuse(f"the rule: {error}")
     except EventError as error:

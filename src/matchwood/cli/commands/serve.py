@@ -30,6 +30,22 @@ def serve(
             "--database", metavar="URL", help="A database to use instead of a SQLite file."
         ),
     ] = None,
+    replica: Annotated[
+        bool | None,
+        typer.Option(
+            "--replica",
+            help="Follow the rules of a service in the same database, and only match with them.",
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            "--workers",
+            metavar="N",
+            help="Processes that only match: beside the service on the next port, "
+            "or as replicas on the port itself.",
+        ),
+    ] = None,
 ) -> None:
     """Serve rules, subscriptions and events over HTTP."""
     try:
@@ -41,7 +57,9 @@ def serve(
     import_from_here()  # a module with operators
     try:
         settings = Settings.load(config) if config is not None else Settings.read()
-        settings = settings.changed(host=host, port=port, data=data, database=database)
+        settings = settings.changed(
+            host=host, port=port, data=data, database=database, replica=replica, workers=workers
+        )
         if not server.serve(settings):
             raise typer.Exit(3)
     except SettingsError as error:
