@@ -21,6 +21,7 @@ from matchwood.cli.commands import (  # noqa: F401
     check,
     explain,
     generate,
+    import_rules,
     key,
     match,
     package_env,

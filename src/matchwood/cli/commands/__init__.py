@@ -1,6 +1,6 @@
 """The commands of `matchwood`: one module per command, named like it.
 
-    on rules      check, test, explain, build, stats
+    on rules      import_rules, check, test, explain, build, stats
     on events     match
     on Spark      run
     with service  serve, key; subscribe, publish, watch

@@ -1,0 +1,83 @@
+"""`matchwood import`: rules from other formats, as a table of rules."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated, TextIO
+
+import typer
+
+from matchwood.cli.arguments import AsJson
+from matchwood.cli.entry_point import app, dumps, misuse, print_json
+from matchwood.imports import FORMATS, ImportedRule, NotImported, read
+
+
+@app.command(name="import")
+def import_rules(
+    kind: Annotated[str, typer.Argument(metavar="KIND", help=f"The format: {', '.join(FORMATS)}.")],
+    sources: Annotated[
+        list[Path], typer.Argument(metavar="SOURCE", help="Files, or folders of files.")
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="RULES.jsonl", help="The table of rules to write."),
+    ] = None,
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="Write nothing if any rule cannot be imported exactly."),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Import rules from another format; those that cannot be said exactly are listed."""
+    if kind not in FORMATS:
+        misuse(f"no such format: {kind!r}; expected one of {', '.join(FORMATS)}")
+    for source in sources:
+        if not source.exists():
+            misuse(f"{source}: no such file or folder")
+    rules: list[ImportedRule] = []
+    refused: list[NotImported] = []
+    for each in read(kind, sources):
+        if isinstance(each, ImportedRule):
+            rules.append(each)
+            continue
+        refused.append(each)
+        if not as_json:
+            print(each, file=sys.stderr)
+        if strict:
+            break
+    if not (strict and refused):
+        _write(rules, output)
+    _summarise(rules, refused, output, strict, as_json)
+    raise typer.Exit(1 if refused else 0)
+
+
+def _write(rules: list[ImportedRule], output: Path | None) -> None:
+    with ExitStack() as stack:
+        file: TextIO = sys.stdout
+        if output is not None:
+            try:
+                file = stack.enter_context(output.open("w", encoding="utf-8"))
+            except OSError as error:
+                misuse(f"{output}: {error.strerror}")
+        for rule in rules:
+            print(dumps(rule.row()), file=file)
+
+
+def _summarise(
+    rules: list[ImportedRule],
+    refused: list[NotImported],
+    output: Path | None,
+    strict: bool,
+    as_json: bool,
+) -> None:
+    written = 0 if strict and refused else len(rules)
+    if as_json and output is not None:
+        listed = [{"id": each.id, "source": each.source, "reason": each.reason} for each in refused]
+        print_json({"file": str(output), "imported": written, "not_imported": listed})
+    else:
+        sentence = f"{written:,} rules imported, {len(refused):,} not"
+        if strict and refused:
+            sentence += "; nothing was written, because of --strict"
+        print(sentence, file=sys.stderr)

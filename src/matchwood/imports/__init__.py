@@ -1,0 +1,17 @@
+"""Rules from other formats: detections, routes, filters and stored queries that exist already.
+
+`read` yields an `ImportedRule` for each rule that can be said exactly, and a `NotImported`, with
+the reason and the place, for each one that cannot. An imported rule means, event by event, what the
+original means where it lives.
+
+    imported    what an importer yields
+    formats     the formats by name, and `read`
+
+Each format has a module or a package of its own. It has a function `read_rules(sources, options)`,
+and is imported only when its format is read.
+"""
+
+from matchwood.imports.formats import FORMATS, read
+from matchwood.imports.imported import ImportedRule, NotImported, Unsupported
+
+__all__ = ["FORMATS", "ImportedRule", "NotImported", "Unsupported", "read"]
