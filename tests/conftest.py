@@ -135,7 +135,7 @@ APART_FROM_QUICK = {
     "service": {"service", "client"},
 }
 # Folders of tests that touch no kernel, and files that are quick enough with the compiler off.
-WITHOUT_KERNELS = {"language", "schema", "rewrite", "check", "tables"}
+WITHOUT_KERNELS = {"language", "schema", "rewrite", "check", "tables", "imports"}
 UNCOMPILED_TOO = {
     *("test_properties.py", "test_answers.py", "test_column_codes.py"),
     *("test_registry.py", "test_snapshot.py"),

@@ -12,6 +12,6 @@ and is imported only when its format is read.
 """
 
 from matchwood.imports.formats import FORMATS, read
-from matchwood.imports.imported import ImportedRule, NotImported, Unsupported
+from matchwood.imports.imported import ImportedRule, Inexpressible, NotImported
 
-__all__ = ["FORMATS", "ImportedRule", "NotImported", "Unsupported", "read"]
+__all__ = ["FORMATS", "ImportedRule", "Inexpressible", "NotImported", "read"]

@@ -42,7 +42,7 @@ class NotImported:
         return f"{self.source}: {f'rule {self.id!r}: ' if self.id else ''}{self.reason}"
 
 
-class Unsupported(ValueError):
+class Inexpressible(ValueError):
     """A part of a rule that cannot be said exactly; `place` is the path to it in its document."""
 
     def __init__(self, reason: str, place: str = "") -> None:

@@ -1,0 +1,96 @@
+"""import: the table that it writes, what it says of the rest, and its exit codes."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from matchwood import Matcher
+from matchwood.imports.formats import FORMATS, Format
+
+GOOD = "adults: age >= 18\nvip: tier = 'gold'\n"
+MIXED = "adults: age >= 18\nnonsense\nbad: age >\nadults: age >= 21\nvip: tier = 'gold'\n"
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setitem(FORMATS, "lines", Format("cli.commands.named_lines", "lines of rules"))
+    (tmp_path / "good.txt").write_text(GOOD)
+    (tmp_path / "mixed.txt").write_text(MIXED)
+    return tmp_path
+
+
+def test_writes_a_table_that_other_commands_read(command, files: Path) -> None:
+    code, out, err = command("import", "lines", "good.txt", "--output", "rules.jsonl")
+    assert (code, out, err) == (0, "", "2 rules imported, 0 not\n")
+    rows = [json.loads(line) for line in (files / "rules.jsonl").read_text().splitlines()]
+    assert rows[0] == {
+        "id": "adults",
+        "rule": "age >= 18",
+        "tags": ["imported"],
+        "priority": 1,
+        "source": "good.txt:1",
+    }
+    (files / "events.jsonl").write_text('{"age": 20, "tier": "gold"}\n')
+    code, out, _ = command("match", "rules.jsonl", "events.jsonl")
+    assert code == 0
+    assert set(json.loads(out)["rules"]) == {"adults", "vip"}
+
+
+def test_lists_what_is_not_imported(command, files: Path) -> None:
+    code, out, err = command("import", "lines", "mixed.txt")
+    assert code == 1
+    assert [json.loads(line)["id"] for line in out.splitlines()] == ["adults", "vip"]
+    assert err.splitlines() == [
+        "mixed.txt:2: found no colon",
+        "mixed.txt:3: rule 'bad': line 1, column 6: expected an attribute or a literal, "
+        "found the end of the rule",
+        "mixed.txt:4: rule 'adults': the id is that of the rule in mixed.txt:1",
+        "2 rules imported, 3 not",
+    ]
+
+
+def test_json_counts_both(command, files: Path) -> None:
+    code, out, err = command("import", "lines", "mixed.txt", "-o", "rules.jsonl", "--json")
+    assert (code, err) == (1, "")
+    figures = json.loads(out)
+    assert (figures["file"], figures["imported"]) == ("rules.jsonl", 2)
+    assert figures["not_imported"][0] == {
+        "id": "",
+        "source": "mixed.txt:2",
+        "reason": "found no colon",
+    }
+    assert len(figures["not_imported"]) == 3
+
+
+def test_strict_writes_nothing(command, files: Path) -> None:
+    (files / "rules.jsonl").write_text("before\n")
+    code, out, err = command("import", "lines", "mixed.txt", "-o", "rules.jsonl", "--strict")
+    assert (code, out) == (1, "")
+    assert err.splitlines() == [
+        "mixed.txt:2: found no colon",
+        "0 rules imported, 1 not; nothing was written, because of --strict",
+    ]
+    assert (files / "rules.jsonl").read_text() == "before\n"
+    assert command("import", "lines", "good.txt", "-o", "rules.jsonl", "--strict")[0] == 0
+    assert len(Matcher({row["id"]: row["rule"] for row in rows_of(files / "rules.jsonl")})) == 2
+
+
+def rows_of(path: Path) -> list[dict]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ("import", "Missing argument"),
+        ("import lines", "Missing argument"),
+        ("import letters good.txt", "no such format: 'letters'; expected one of "),
+        ("import lines none.txt", "none.txt: no such file or folder"),
+        ("import lines good.txt -o no/rules.jsonl", "no/rules.jsonl: No such file or directory"),
+    ],
+)
+def test_misuse(command, arguments: str, says: str) -> None:
+    code, out, err = command(*arguments.split())
+    assert (code, out) == (2, "")
+    assert says in err
