@@ -3,6 +3,8 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
+# The tests start hundreds of processes: without stored bytecode, each would compile all it imports.
+unexport PYTHONDONTWRITEBYTECODE
 
 VENV := .venv
 PYTHON_BIN := $(VENV)/bin/python

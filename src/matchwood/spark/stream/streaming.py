@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any, NamedTuple
 
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 from pyspark.storagelevel import StorageLevel
@@ -38,6 +39,10 @@ __all__ = ["match_stream", "read_matches"]
 
 # The trigger that ends the query when all events that are there have been matched.
 AVAILABLE_NOW = "availableNow"
+# A server of Spark Connect gives the process that it starts for `foreachBatch` ten seconds to
+# connect, which cannot be set and is too short for a busy machine. Nothing has begun then.
+TOO_SLOW = "failed to connect back"
+ATTEMPTS = 4
 log = logging.getLogger("matchwood.spark.stream")
 
 
@@ -118,6 +123,13 @@ def _start(
         writer = writer.trigger(availableNow=True)
     elif trigger is not None:
         writer = writer.trigger(processingTime=trigger)
+    for attempt in range(1, ATTEMPTS):
+        try:
+            return writer.start()
+        except PySparkException as error:
+            if TOO_SLOW not in str(error):
+                raise
+            log.warning("Spark's Python process was too slow to start (attempt %d)", attempt)
     return writer.start()
 
 
