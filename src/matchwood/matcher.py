@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 from matchwood.index.build.rule_programs import Progress
 from matchwood.index.build.statistics import Statistics, profile
 from matchwood.language import parse
+from matchwood.language.aliases import Aliases, AliasForm, aliases_of
 from matchwood.language.errors import RuleError
 from matchwood.language.evaluation import Hierarchies
 from matchwood.language.evaluation import bindings as bindings_of
@@ -79,16 +80,18 @@ class Matcher(MutableMapping[Id, Node]):
         schema: Hierarchies | None = None,
         enforce: bool = False,
         lists: Mapping[str, Iterable[object]] | None = None,
+        aliases: Aliases | AliasForm | None = None,
         progress: Progress | None = None,
     ) -> None:
         """Rules are a mapping, pairs, or a table with columns `id` and `rule`.
 
-        `lists` are the values of each list that rules name with `in list`.
+        `lists` are the values of each list that rules name with `in list`. `aliases` are other
+        names under which events have an attribute: the first one that is there counts.
 
         With `enforce`, rules and events are held to the schema. Without it the schema only answers
         `isa`, and rules that compare attributes whose order it defines are refused.
         """
-        self.store = RuleStore(statistics, operators, schema, enforce)
+        self.store = RuleStore(statistics, operators, schema, enforce, aliases_of(aliases))
         self.lists.update(lists or {})
         if rules is not None:
             self.update(rules, progress=progress)
@@ -102,6 +105,21 @@ class Matcher(MutableMapping[Id, Node]):
         ['exit node']
         """
         return RuleLists(self.store)
+
+    @property
+    def aliases(self) -> Aliases | None:
+        """The other names under which events have attributes, if there are any.
+
+        `*` at the end stands for the rest of a name.
+
+        >>> aliases = {"host": ["Host Name", "computer"], "*": "Event.EventData.*"}
+        >>> m = Matcher({"mine": "host = 'pc-1'"}, aliases=aliases)
+        >>> m.match({"computer": "pc-1"}), m.match({"Event": {"EventData": {"host": "pc-1"}}})
+        (['mine'], ['mine'])
+        >>> m.match({"host": "pc-2", "computer": "pc-1"})
+        []
+        """
+        return self.store.aliases
 
     # Matching
 
@@ -217,7 +235,7 @@ class Matcher(MutableMapping[Id, Node]):
         store = self.store
         seen: Mapping[str, object] | Event = event
         if store.enforced is not None:
-            seen = store.enforced.admit_event(event)
+            seen = store.admit(event)
         snapshot = store.snapshot
         matches = snapshot.match(seen, None if tags is None else tag_set(tags))
         if snapshot.pending:
@@ -355,7 +373,7 @@ class Matcher(MutableMapping[Id, Node]):
 
         store = self.store
         snapshot = store.settled(count_of_texts(texts))
-        admit = None if store.enforced is None else store.enforced.admit_event
+        admit = None if store.enforced is None else store.admit
         table = snapshot.json_search(tags, limit, admit).table(texts, rejects)
         store.hurry()
         return table
@@ -370,7 +388,7 @@ class Matcher(MutableMapping[Id, Node]):
         if store.enforced is not None:
             from matchwood.match.search.event_slices import admitted
 
-            events = admitted(events, key, store.enforced.admit_event)
+            events = admitted(events, key, store.admit)
         return snapshot, events
 
     # Answers about rules
@@ -389,8 +407,10 @@ class Matcher(MutableMapping[Id, Node]):
             tree = self[rule] if is_id else parse(rule)  # type: ignore[index]
         except KeyError:
             tree = parse(rule)
+        store = self.store
+        seen = Event(event, store.aliases)
         return explain(
-            tree, event, operators=self.operators, schema=self.schema, lists=self.store.lists
+            tree, seen, operators=store.operators, schema=store.schema, lists=store.lists
         )
 
     def why_not(self, event: Mapping[str, object], n: int = 5) -> list[NearMiss]:
@@ -699,13 +719,14 @@ class Matcher(MutableMapping[Id, Node]):
         schema: Hierarchies | None = None,
         enforce: bool = False,
         lists: Mapping[str, Iterable[object]] | None = None,
+        aliases: Aliases | AliasForm | None = None,
         verify: bool = True,
     ) -> Matcher:
         """A matcher from a file that `save` wrote, memory-mapped.
 
         `verify` looks for damage and for indices that are out of bounds; without it the file is
         trusted. `enforce` holds events and new rules to the schema, not the rules in the file.
-        Lists are not in the file: `lists` has those that its rules name.
+        Lists and aliases are not in the file: `lists` has those that its rules name.
 
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -714,7 +735,9 @@ class Matcher(MutableMapping[Id, Node]):
         >>> m.match({"age": 20})
         ['adults']
         """
-        matcher = cls(operators=operators, schema=schema, enforce=enforce, lists=lists)
+        matcher = cls(
+            operators=operators, schema=schema, enforce=enforce, lists=lists, aliases=aliases
+        )
         snapshot = Snapshot.load([path], matcher.store.decider, verify=verify)
         snapshot.check(schema)
         matcher.store.adopt(snapshot)

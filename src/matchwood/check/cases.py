@@ -13,6 +13,7 @@ from typing import Any
 
 from matchwood.check.findings import CountProgress, Finding, of_bad_row, of_error
 from matchwood.language import parse
+from matchwood.language.aliases import Aliases
 from matchwood.language.errors import EventError, RuleError
 from matchwood.language.events import Event
 from matchwood.language.explanation import TRUTH_WORDS, Explanation, explain
@@ -92,10 +93,11 @@ def run_cases(
     progress: CountProgress = lambda cases: None,
     operators: Mapping[str, Any] | None = None,
     lists: NamedLists | None = None,
+    aliases: Aliases | None = None,
 ) -> CaseReport:
     """Try every case of a file on the rules of another file.
 
-    The rules may call `operators` and name `lists`.
+    The rules may call `operators` and name `lists`; events may have the names of `aliases`.
 
     >>> from pathlib import Path
     >>> _ = Path("rules.csv").write_text("id,rule\\nadults,age >= 18\\n")
@@ -123,7 +125,7 @@ def run_cases(
         if isinstance(line, BadRow):
             failures = [CaseFailure(line.file, line.line, None, line.reason)]
         else:
-            failures = list(_try(str(cases), *line, trees, schema, operators, lists))
+            failures = list(_try(str(cases), *line, trees, schema, operators, lists, aliases))
         report.failed += bool(failures)
         report.failures.extend(failures)
         progress(report.cases)
@@ -138,6 +140,7 @@ def _try(
     schema: Schema | None,
     operators: Mapping[str, Any] | None,
     lists: NamedLists | None,
+    aliases: Aliases | None,
 ) -> Iterator[CaseFailure]:
     wrong = _wrong_form(form)
     if wrong:
@@ -146,7 +149,7 @@ def _try(
     assert isinstance(form, dict)
     name = form.get("name")
     try:
-        event = Event(form["event"])
+        event = Event(form["event"], aliases)
     except EventError as error:
         yield CaseFailure(file, line, name, f"the event cannot be read: {error}")
         return

@@ -21,6 +21,7 @@ from matchwood.check.findings import (
 from matchwood.check.sample import Sample
 from matchwood.check.upper_case import never_lower
 from matchwood.language import parse
+from matchwood.language.aliases import Aliases
 from matchwood.language.errors import RuleError
 from matchwood.language.joins import joined
 from matchwood.language.named_lists import NamedLists, check_lists
@@ -78,13 +79,15 @@ def check_rules(
     ignore: Collection[str] = (),
     operators: Mapping[str, Any] | None = None,
     lists: NamedLists | None = None,
+    aliases: Aliases | None = None,
     progress: CountProgress = lambda rules: None,
 ) -> CheckReport:
     """Everything that is wrong, or looks wrong, in tables of rules.
 
     `ignore` names kinds of warnings to leave out; `progress` is called with the number of rules
     read so far. With `operators`, a rule that calls any other operator is an error; operators are
-    never called. With `lists`, a rule that names any other list is an error.
+    never called. With `lists`, a rule that names any other list is an error. The events of
+    the sample may have the names of `aliases`.
 
     >>> from pathlib import Path
     >>> _ = Path("rules.csv").write_text("id,rule\\na,age >=\\nb,age < 1 and age > 5\\n")
@@ -95,7 +98,7 @@ def check_rules(
     rules.csv:3: warning: rule 'b': never true of single values
     """
     checker = _Checker(
-        sample=None if events is None else Sample.of(read_events(events)),
+        sample=None if events is None else Sample.of(read_events(events), aliases=aliases),
         schema=schema,
         dialect=None if dialect is None else DIALECTS[dialect],
         operators=operators,

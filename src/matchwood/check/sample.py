@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from matchwood.check.alternatives import misfits_without_alternative
+from matchwood.language.aliases import Aliases
 from matchwood.language.bindings import Truth
 from matchwood.language.errors import EventError, RuleError
 from matchwood.language.evaluation import asking, evaluate, truth_of
@@ -53,7 +54,12 @@ class Sample:
     _near: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, rows: Iterable[EventRow | BadRow], limit: int = MAX_EVENTS) -> Sample:
+    def of(
+        cls,
+        rows: Iterable[EventRow | BadRow],
+        limit: int = MAX_EVENTS,
+        aliases: Aliases | None = None,
+    ) -> Sample:
         """The first `limit` events that can be read."""
         sample = cls()
         for row in rows:
@@ -64,13 +70,16 @@ class Sample:
                 sample.bad.append(row)
                 continue
             try:
-                sample._add(Event(row.event))
+                sample._add(Event(row.event, aliases))
             except EventError as error:
                 sample.bad.append(BadRow(row.file, row.line, str(error)))
         return sample
 
     def _add(self, event: Event) -> None:
-        seen = {name: list(_families(event, name)) for name in event.raw}
+        names = dict.fromkeys(event.raw)
+        if event.aliases is not None:
+            names |= {a: None for name in event.raw for a in event.aliases.attributes_of(name)}
+        seen = {name: list(_families(event, name)) for name in names}
         self.events.append(event)
         for name, families in seen.items():
             if event[name] != NULL:

@@ -37,6 +37,12 @@ ListFiles = Annotated[
         help="A list that rules name: a string per line, or .jsonl with a JSON value per line.",
     ),
 ]
+AliasFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--aliases", metavar="FILE", help="Other names of attributes in events: .toml or .json."
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 
 

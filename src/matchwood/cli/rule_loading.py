@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import tomllib
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
@@ -13,6 +14,7 @@ from matchwood.check.findings import ERROR, Finding, of_bad_row, of_error
 from matchwood.cli.entry_point import import_from_here, misuse
 from matchwood.cli.progress import ProgressMeter
 from matchwood.language import EventError, RuleError
+from matchwood.language.aliases import Aliases, aliases_of
 from matchwood.language.named_lists import NamedList
 from matchwood.language.values import is_text
 from matchwood.schema import Schema
@@ -44,6 +46,7 @@ def load(
     sample: Path | None = None,
     strict: bool = False,
     lists: Mapping[str, NamedList] | None = None,
+    aliases: Aliases | None = None,
 ) -> Loaded:
     """A matcher of the rules in some files; bad rules are reported on standard error.
 
@@ -53,8 +56,8 @@ def load(
     if built and len(paths) > 1:
         misuse(f"{built[0]} is built already: give tables of rules, or one {BUILT} file")
     if built:
-        return Loaded(_open(built[0], schema, operators, lists), [])
-    loaded = _build(paths, schema, operators, _profile(sample), lists)
+        return Loaded(_open(built[0], schema, operators, lists, aliases), [])
+    loaded = _build(paths, schema, operators, _profile(sample), lists, aliases)
     for finding in loaded.bad:
         print(finding, file=sys.stderr)
     if loaded.bad and strict:
@@ -68,13 +71,14 @@ def _open(
     schema: Schema | None,
     operators: Operators,
     lists: Mapping[str, NamedList] | None,
+    aliases: Aliases | None,
 ) -> Matcher:
     from matchwood.matcher import Matcher
 
     if not path.is_file():
         raise TableError(f"{path}: no such file")
     try:
-        return Matcher.load(path, operators=operators, schema=schema, lists=lists)
+        return Matcher.load(path, operators=operators, schema=schema, lists=lists, aliases=aliases)
     except RuleError as error:
         misuse(f"{path}: {error}")
     except OSError as error:
@@ -102,6 +106,7 @@ def _build(
     operators: Operators,
     statistics: Statistics | None,
     lists: Mapping[str, NamedList] | None,
+    aliases: Aliases | None,
 ) -> Loaded:
     from matchwood.match.parts.rule_columns import RuleDetails
     from matchwood.match.store.rule_input import text_of
@@ -119,7 +124,13 @@ def _build(
                 )
             except RuleError as error:
                 bad.append(of_error(row, error))
-        matcher = Matcher(statistics=statistics, operators=operators, schema=schema, lists=lists)
+        matcher = Matcher(
+            statistics=statistics,
+            operators=operators,
+            schema=schema,
+            lists=lists,
+            aliases=aliases,
+        )
         refused = matcher.store.update_texts(
             details, "collect", lambda done, _: meter.seen(done - done % meter.every)
         )
@@ -190,6 +201,20 @@ def read_lists(arguments: list[str] | None) -> dict[str, NamedList]:
         except RuleError as error:
             misuse(f"--list: {file}: {error}")
     return lists
+
+
+def read_aliases(path: Path | None) -> Aliases | None:
+    """The other names of attributes in a file, None without a file."""
+    if path is None:
+        return None
+    if not path.is_file():
+        misuse(f"{path}: no such file")
+    try:
+        text = path.read_text(encoding="utf-8")
+        form = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+        return aliases_of(form)
+    except (OSError, ValueError, TypeError, RecursionError) as error:
+        misuse(f"--aliases: {path}: {error}")
 
 
 def _values(path: Path) -> Iterator[object]:

@@ -19,6 +19,7 @@
     seen          what predicates see of a value
     lists         what predicates see of a list
     subjects      what predicates see of `lower(a)` and `*`
+    aliases       other names under which events have attributes
     named_lists   the lists that `in list` looks up
     values        numbers, strings, booleans and times
     strings       `like`, `ilike` and `rlike`

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from matchwood.language.aliases import Aliases
 from matchwood.language.errors import EventError
 from matchwood.language.seen import LISTS, MAX_VALUES, Seen, see
 from matchwood.language.subjects import flat_values, seen_of, values_in
@@ -30,12 +31,16 @@ _COMMON = frozenset((str, int, float, bool, type(None), dict, list))
 
 
 class Event:
-    """The attributes of an event; each is converted once, when it is first needed."""
+    """The attributes of an event; each is converted once, when it is first needed.
 
-    __slots__ = ("_inside", "_read", "elements", "raw")
+    With `aliases`, an attribute is the first of its spellings that is there and not null.
+    """
 
-    def __init__(self, event: object) -> None:
+    __slots__ = ("_inside", "_read", "aliases", "elements", "raw")
+
+    def __init__(self, event: object, aliases: Aliases | None = None) -> None:
         self.raw = attributes_of(event)
+        self.aliases = aliases
         self._read: dict[str, Seen] = {}
         self.elements: dict[str, ListValues] = {}  # what predicates see of lists (`lists`)
         self._inside: dict[str, list[Event] | None] = {}
@@ -77,7 +82,17 @@ class Event:
 
     def given(self, attribute: str) -> object:
         """The value of an attribute as it was given; None if it is missing."""
-        return self.raw.get(attribute)
+        if self.aliases is None:
+            return self.named(attribute)
+        for name in self.aliases.spellings(attribute):
+            value = self.named(name)
+            if value is not None and see(name, value) != NULL:
+                return value
+        return None
+
+    def named(self, name: str) -> object:
+        """The value that the event has under this very name; None if it has none."""
+        return self.raw.get(name)
 
 
 class ElementEvent(Event):

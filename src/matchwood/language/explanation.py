@@ -142,11 +142,17 @@ def explain(
     fold(tree, noted)
     lines = []
     for branch, node in outline(tree):
-        values = {name: seen.raw.get(name, _NO_VALUE) for name in node.attributes}
+        values = {name: _value_of(seen, name) for name in node.attributes}
         if isinstance(node, Join):
             values |= _bound(node, seen, ask)
         lines.append(ExplanationLine(truths[id(node)], branch, _label(node), values))
     return Explanation(lines[0].truth, lines)
+
+
+def _value_of(seen: Event, name: str) -> object:
+    """The value of an attribute as it was given, under its own name or an alias."""
+    value = seen.given(name)
+    return seen.raw.get(name, _NO_VALUE) if value is None else value
 
 
 def _bound(join: Join, seen: Event, ask: Ask) -> dict[str, object]:

@@ -79,7 +79,7 @@ def values_in(event: Attributes) -> Iterator[Value]:
         if isinstance(value, Mapping):
             continue
         if not isinstance(value, LISTS):
-            single = event[name]
+            single = see(name, value)  # under this name, which may be an alias of others
             assert isinstance(single, Value)
             if single != NULL:
                 yield single

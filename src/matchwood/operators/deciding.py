@@ -18,6 +18,7 @@ from matchwood.forking import renew_in_children
 from matchwood.kernels.array_types import Int32Array
 from matchwood.kernels.array_view import ArrayView
 from matchwood.kernels.readiness import kernels_ready
+from matchwood.language.aliases import Aliases
 from matchwood.language.bindings import Answer, truth_of_join
 from matchwood.language.evaluation import Hierarchies, argument_values, truth_of
 from matchwood.language.events import Event
@@ -196,11 +197,16 @@ class Decider:
     """The operators of a matcher, what is learned about their calls, and the report on them."""
 
     def __init__(
-        self, operators: Operators, schema: Hierarchies | None, lists: NamedLists | None = None
+        self,
+        operators: Operators,
+        schema: Hierarchies | None,
+        lists: NamedLists | None = None,
+        aliases: Aliases | None = None,
     ) -> None:
         self.operators = operators
         self.schema = schema
         self.lists: NamedLists = {} if lists is None else lists
+        self.aliases = aliases
         self.calls = Calls(operators)
         self.report = OperatorReport()
         self.waited = 0.0  # seconds spent on rules that are not in an index yet

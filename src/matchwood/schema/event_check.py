@@ -11,7 +11,7 @@ mandatory.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from matchwood.language.events import Event
@@ -53,7 +53,7 @@ def violations(schema: Definitions, event: Event) -> Iterator[Violation]:
     for name in view.mandatory:
         if event[name] == NULL:
             yield Violation("R2", name, f"it is mandatory {_in(view)}, and not there")
-    for name in event.raw:
+    for name in _attributes(event, view):
         if name == schema.event_type and schema.types:
             continue
         use = view.uses.get(name)
@@ -61,6 +61,17 @@ def violations(schema: Definitions, event: Event) -> Iterator[Violation]:
             yield from _values(schema.attributes[name], name, event, use, view)
         elif event[name] != NULL and not _is_object(event.raw[name], name, view.uses):
             yield Violation("R3", name, f"no such attribute {_in(view)}{nearest(name, view.uses)}")
+
+
+def _attributes(event: Event, view: EventView) -> Iterable[str]:
+    """The names in an event, where an alias is the attribute that it is another name of."""
+    if event.aliases is None:
+        return event.raw
+    found: dict[str, None] = {}
+    for name in event.raw:
+        known = [a for a in event.aliases.attributes_of(name) if a in view.uses]
+        found |= dict.fromkeys(known if known and name not in view.uses else [name])
+    return found
 
 
 def _wrong_types(schema: Definitions, named: tuple[str, ...]) -> Iterator[Violation]:

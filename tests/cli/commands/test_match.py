@@ -300,3 +300,27 @@ def test_misuse_is_one_sentence(command, arguments: str, says: str) -> None:
     assert (code, out) == (2, "")
     assert says in err
     assert not list(Path().glob("*.tmp-*"))
+
+
+def test_aliases(command, folder: Path) -> None:
+    Path("rules.jsonl").write_text('{"id": "a", "rule": "host = \'x\' and size is null"}\n')
+    Path("events.jsonl").write_text('{"Event": {"computer": "x"}}\n{"host": "y"}\n')
+    Path("names.toml").write_text('host = ["Host Name", "computer"]\n"*" = "Event.*"\n')
+    code, out, _ = command("match", "rules.jsonl", "events.jsonl", "--aliases", "names.toml")
+    assert (code, out) == (0, '{"event": 0, "rules": ["a"]}\n')
+    event = '{"computer": "x"}'
+    _, out, _ = command("explain", "host = 'x'", event, "--aliases", "names.toml")
+    assert out == "true       host = 'x'  host: 'x'\n"
+    _, out, _ = command("check", "rules.jsonl", "--events", "events.jsonl")
+    assert "no event of the sample has 'size'" in out
+    Path("cases.jsonl").write_text('{"event": {"Host Name": "x"}, "match": ["a"]}\n')
+    assert command("test", "rules.jsonl", "cases.jsonl", "--aliases", "names.toml")[0] == 0
+    assert command("test", "rules.jsonl", "cases.jsonl")[0] == 1
+
+
+@pytest.mark.parametrize("text", ["host = 5", "host = ", '"a*" = "b"', '[host]\na = "b"'])
+def test_bad_aliases(command, folder: Path, text: str) -> None:
+    Path("names.toml").write_text(text)
+    code, _, err = command("explain", "host = 'x'", "{}", "--aliases", "names.toml")
+    assert code == 2
+    assert "names.toml" in err

@@ -14,7 +14,7 @@ ROWS = [{"key": f"event {number}", "a": number} for number in range(EVENTS + 3)]
 
 @pytest.mark.parametrize("events", [ROWS, pa.Table.from_pylist(ROWS)], ids=["dicts", "table"])
 def test_slices_have_consecutive_events(events):
-    slices = list(slices_of(events, None))
+    slices = list(slices_of(events, None, None))
     assert [part.events for part in slices] == [EVENTS, 3]
     keys = [key for part in slices for key in part.keys.to_pylist()]
     assert keys == list(range(len(ROWS)))
@@ -23,24 +23,24 @@ def test_slices_have_consecutive_events(events):
 
 @pytest.mark.parametrize("events", [ROWS, pa.Table.from_pylist(ROWS)], ids=["dicts", "table"])
 def test_a_column_can_be_the_key(events):
-    keys = [key for part in slices_of(events, "key") for key in part.keys.to_pylist()]
+    keys = [key for part in slices_of(events, "key", None) for key in part.keys.to_pylist()]
     assert keys == [row["key"] for row in ROWS]
 
 
 def test_a_key_that_is_not_there():
     with pytest.raises(KeyError, match="no column 'id'"):
-        list(slices_of(pa.Table.from_pylist(ROWS), "id"))
+        list(slices_of(pa.Table.from_pylist(ROWS), "id", None))
 
 
 def test_one_event_is_not_taken_for_many():
     with pytest.raises(TypeError, match="for one event there is match"):
-        list(slices_of({"a": 1}, None))
+        list(slices_of({"a": 1}, None, None))
 
 
 @pytest.mark.parametrize("events", [ROWS[:5], pa.Table.from_pylist(ROWS[:5])])
 def test_events_are_admitted_without_their_keys(events):
     seen = []
-    slices = list(slices_of(admitted(events, "key", seen.append), "key"))
+    slices = list(slices_of(admitted(events, "key", seen.append), "key", None))
     assert seen == [{"a": number} for number in range(5)]
     assert [part.events for part in slices] == [5]
 
@@ -52,7 +52,7 @@ def test_a_row_reads_only_the_columns_that_are_asked_for(monkeypatch):
     table = pa.table(
         {"a": [1, 2, None], "b": ["x", "y", "z"], "o": [{"p": 1}, {"p": 2}, None], "c": [0, 0, 0]}
     )
-    [piece] = slices_of(table, None)
+    [piece] = slices_of(table, None, None)
     events = [piece.row(number) for number in range(3)]
     whole = [Event(row) for row in table.to_pylist()]
     for name in ("a", "o.p", "o", "missing", "a.b"):

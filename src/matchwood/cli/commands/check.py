@@ -8,10 +8,17 @@ from typing import Annotated
 import typer
 
 from matchwood.check import DIALECTS, WARNINGS, check_rules
-from matchwood.cli.arguments import AsJson, ListFiles, OperatorsModule, RuleTables, SchemaFile
+from matchwood.cli.arguments import (
+    AliasFile,
+    AsJson,
+    ListFiles,
+    OperatorsModule,
+    RuleTables,
+    SchemaFile,
+)
 from matchwood.cli.entry_point import app, misuse, print_json
 from matchwood.cli.progress import ProgressMeter
-from matchwood.cli.rule_loading import read_lists, read_operators, read_schema
+from matchwood.cli.rule_loading import read_aliases, read_lists, read_operators, read_schema
 
 
 @app.command()
@@ -31,6 +38,7 @@ def check(
     ] = None,
     operators: OperatorsModule = None,
     lists: ListFiles = None,
+    aliases: AliasFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Report bad rules with their positions, and likely mistakes."""
@@ -48,6 +56,7 @@ def check(
             ignore=ignore or (),
             operators=None if operators is None else read_operators(operators),
             lists=None if lists is None else read_lists(lists),
+            aliases=read_aliases(aliases),
             progress=meter.seen,
         )
     if as_json:

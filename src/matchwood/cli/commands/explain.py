@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from matchwood.cli.arguments import (
+    AliasFile,
     AsJson,
     ListFiles,
     OperatorsModule,
@@ -16,8 +17,9 @@ from matchwood.cli.arguments import (
     text_of,
 )
 from matchwood.cli.entry_point import app, misuse, print_json
-from matchwood.cli.rule_loading import read_lists, read_operators, read_schema
+from matchwood.cli.rule_loading import read_aliases, read_lists, read_operators, read_schema
 from matchwood.language import EventError, Node, RuleError, explain, parse
+from matchwood.language.events import Event
 from matchwood.schema.errors import nearest
 from matchwood.tables import BadRow, read_rules
 
@@ -36,6 +38,7 @@ def explain_rule(
     schema: SchemaFile = None,
     operators: OperatorsModule = None,
     lists: ListFiles = None,
+    aliases: AliasFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the truth of each node of a rule for an event."""
@@ -43,9 +46,8 @@ def explain_rule(
     named = read_lists(lists)
     try:
         tree = parse(text_of(rule)) if rules is None else rule_of(rules, rule)
-        explanation = explain(
-            tree, event_of(event), operators=known, schema=read_schema(schema), lists=named
-        )
+        seen = Event(event_of(event), read_aliases(aliases))
+        explanation = explain(tree, seen, operators=known, schema=read_schema(schema), lists=named)
     except RuleError as error:
         misuse(f"the rule: {error}")
     except EventError as error:

@@ -9,10 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from matchwood.cli.arguments import AsJson, ListFiles, OperatorsModule, RulesOrIndex, SchemaFile
+from matchwood.cli.arguments import (
+    AliasFile,
+    AsJson,
+    ListFiles,
+    OperatorsModule,
+    RulesOrIndex,
+    SchemaFile,
+)
 from matchwood.cli.entry_point import app, dumps, misuse
 from matchwood.cli.progress import ProgressMeter
-from matchwood.cli.rule_loading import load, read_lists, read_operators, read_schema
+from matchwood.cli.rule_loading import load, read_aliases, read_lists, read_operators, read_schema
 
 if TYPE_CHECKING:
     from matchwood.cli.event_chunks import EventChunk, Rejects
@@ -60,6 +67,7 @@ def match(
     schema: SchemaFile = None,
     operators: OperatorsModule = None,
     lists: ListFiles = None,
+    aliases: AliasFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Say which rules are true for each event of a file or stream."""
@@ -72,8 +80,11 @@ def match(
         misuse(f"no format {kind!r}: expected {' or '.join(OUTPUT_FORMATS)}")
     known = read_operators(operators)
     named = read_lists(lists)
+    spelled = read_aliases(aliases)
     with text_file(rejects) as rejected, open_output(output, kind) as out:
-        loaded = load([rules], read_schema(schema), known, strict=strict, lists=named)
+        loaded = load(
+            [rules], read_schema(schema), known, strict=strict, lists=named, aliases=spelled
+        )
         run = MatchRun(loaded.matcher, Rejects(events, rejected), tags or None, limit, threads)
         run.all(events, key, strings, out)
     sys.stdout.flush()

@@ -8,10 +8,17 @@ from typing import Annotated
 import typer
 
 from matchwood.check import run_cases
-from matchwood.cli.arguments import AsJson, ListFiles, OperatorsModule, RuleTable, SchemaFile
+from matchwood.cli.arguments import (
+    AliasFile,
+    AsJson,
+    ListFiles,
+    OperatorsModule,
+    RuleTable,
+    SchemaFile,
+)
 from matchwood.cli.entry_point import app, print_json
 from matchwood.cli.progress import ProgressMeter
-from matchwood.cli.rule_loading import read_lists, read_operators, read_schema
+from matchwood.cli.rule_loading import read_aliases, read_lists, read_operators, read_schema
 
 
 @app.command("test")
@@ -24,12 +31,20 @@ def try_cases(
     schema: SchemaFile = None,
     operators: OperatorsModule = None,
     lists: ListFiles = None,
+    aliases: AliasFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Test rules with events that they must match, or must not."""
     with ProgressMeter("cases", every=1) as meter:
-        known = read_operators(operators)
-        report = run_cases(rules, cases, read_schema(schema), meter.seen, known, read_lists(lists))
+        report = run_cases(
+            rules,
+            cases,
+            read_schema(schema),
+            meter.seen,
+            read_operators(operators),
+            read_lists(lists),
+            read_aliases(aliases),
+        )
     if as_json:
         print_json(report.to_json())
     else:

@@ -30,7 +30,7 @@ class Kernel:
 
     def coded(self, event: dict[str, int]) -> Coded:
         """An event in the form that the kernel takes."""
-        encoded, _ = encode(event, self.single.coders, self.single.patterned)
+        encoded, _ = encode(event, self.single.encoding)
         slots = np.array(encoded.slots, np.int32)
         codes = np.array(encoded.codes, np.int32)
         none = np.empty(0, np.int32)

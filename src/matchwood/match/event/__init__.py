@@ -11,7 +11,7 @@ always possible; others are prepared and kept if they turn out to take less time
 Modules:
 
 - `event_matcher`: a segment that is ready to be matched;
-- `encode`: values to codes;
+- `encode`: values to codes; `spelled_names`: names of events as attributes that have aliases;
 - `string_hits`: which patterns are true of a string, or of a list;
 - `value_tables`: the entries of values that were seen before, by name, type and value;
 - `strategy`: what a strategy is; `strategies` has them, `event_strategies` lists them;

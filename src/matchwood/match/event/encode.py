@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 from matchwood.index.build.slots import Slot, reading
 from matchwood.kernels.records import MISSING, OTHER, code_of_list
+from matchwood.language.aliases import Aliases
 from matchwood.language.events import Event
 from matchwood.language.values import Family, Value, exact, is_text
+from matchwood.match.event.spelled_names import SpelledNames
 
 # What patterns are matched against: a string, a list of strings, or a list of any values.
 Strings = str | tuple[str, ...] | tuple[Value, ...]
@@ -119,16 +121,31 @@ class EncodedEvent:
             self.list_start.append(len(self.list_codes))
 
 
+class Encoding(NamedTuple):
+    """How the attributes of events become codes of a segment."""
+
+    coders: dict[str, Coder]  # by attribute
+    patterned: set[str]  # attributes that patterns are matched against
+    aliases: Aliases | None = None
+    spelled: SpelledNames | None = None  # if there are aliases
+
+
 def encode(
-    event: Mapping[str, object] | Event, by_name: dict[str, Coder], patterned: set[str]
+    event: Mapping[str, object] | Event, encoding: Encoding
 ) -> tuple[EncodedEvent, Event | None]:
     """The codes of an event, and the event itself if it had to be read."""
+    by_name, patterned, aliases, spelled = encoding
     encoded = EncodedEvent()
-    if type(event) is dict and _flat(event, by_name, patterned, encoded):
-        return encoded, None
-    seen = event if isinstance(event, Event) else Event(event)
+    if type(event) is dict:
+        try:
+            flat = event if spelled is None else spelled.renamed(event)
+        except TypeError:
+            flat = None
+        if flat is not None and _flat(flat, by_name, patterned, encoded):
+            return encoded, None
+    seen = event if isinstance(event, Event) else Event(event, aliases)
     encoded = EncodedEvent()
-    for name in seen.raw:
+    for name in _attributes(seen, spelled):
         coder = by_name.get(name)
         if coder is None:
             continue
@@ -142,6 +159,13 @@ def encode(
             if name in patterned:
                 encoded.strings.append((name, value))
     return encoded, seen
+
+
+def _attributes(seen: Event, spelled: SpelledNames | None) -> Iterable[str]:
+    """The attributes of an event that rules may ask for."""
+    if spelled is None:
+        return seen.raw
+    return dict.fromkeys(name for given in seen.raw for name in spelled.attributes_of(given))
 
 
 # The families as globals: looking one up in the enum costs more, and `_flat` runs for every event.

@@ -13,15 +13,17 @@ from matchwood.kernels.array_types import Int32Array, Int64Array
 from matchwood.kernels.programs import atom_of, is_negated
 from matchwood.kernels.pushes import HEAD, unpack_counts
 from matchwood.kernels.records import VALUE_TEST
+from matchwood.language.aliases import Aliases
 from matchwood.language.evaluation import Hierarchies, Operator
 from matchwood.language.events import Event
 from matchwood.language.named_lists import NamedLists
 from matchwood.language.tree import Node
 from matchwood.match.event.cell_index import FEWEST
-from matchwood.match.event.encode import coders, encode
+from matchwood.match.event.encode import Encoding, coders, encode
 from matchwood.match.event.event_strategies import NAMED_STRATEGIES
 from matchwood.match.event.lazy_atoms import LazyAtoms, LazyTruth
 from matchwood.match.event.literal_kernels import CHECKED, EventIndex
+from matchwood.match.event.spelled_names import SpelledNames
 from matchwood.match.event.strategy import IndexedSegment
 from matchwood.match.event.strategy_choice import StrategyChoice
 from matchwood.match.event.string_hits import StringHits
@@ -57,18 +59,25 @@ class SegmentMatcher:
         operators: Mapping[str, Operator] | None = None,
         schema: Hierarchies | None = None,
         lists: NamedLists | None = None,
+        aliases: Aliases | None = None,
     ) -> None:
         self.segment = segment
         self.coders = coders(segment.slots)
+        self.aliases = aliases
         self.index = index_of(segment)
         self.patterns = pattern_indexes(segment, schema)
         self.patterned = set(self.patterns)
         self.hits = StringHits(self.patterns).hits
-        self._tables = EventTables(self.coders, self.patterned, self.hits)
+        self.spelled = None if aliases is None else SpelledNames(aliases, self.coders)
+        self.encoding = Encoding(self.coders, self.patterned, aliases, self.spelled)
+        self._own_tables = EventTables(self.coders, self.patterned, self.hits)
+        self._tables = self._own_tables
+        if self.spelled is not None:
+            self._tables = EventTables(self.coders, self.patterned, self.hits, self.spelled)
         self._queue = queue_size(segment)
         self.lazy: LazyAtoms | None = None
         if segment.lazy:
-            self.lazy = LazyAtoms(segment, operators or {}, schema, lists)
+            self.lazy = LazyAtoms(segment, operators or {}, schema, lists, aliases)
         self._target = IndexedSegment(segment, self.index, self.lazy)
         self.choice = StrategyChoice(self._target, segment.nodes >= FEWEST)
         self._free: list[ThreadScratch] = []  # append and pop are atomic: threads share it
@@ -80,13 +89,16 @@ class SegmentMatcher:
         seen: Event | None = None
         found: bytes | None = None
         if type(event) is dict:
-            tables = self._tables
+            tables, named = self._tables, event
+            spelled = self.spelled
             try:
-                found = b"".join([tables[name][type(v)][v] for name, v in event.items()])
+                if spelled is not None and not spelled.spelt(event).is_simple:
+                    tables, named = self._own_tables, spelled.renamed(event)
+                found = b"".join([tables[name][type(v)][v] for name, v in named.items()])
             except (KeyError, TypeError):
                 found = None  # a value is not plain, or not valid
         if found is None:
-            encoded, seen = encode(event, self.coders, self.patterned)
+            encoded, seen = encode(event, self.encoding)
             found = entries_of(encoded, [self.hits(*strings) for strings in encoded.strings])
         entries = np.frombuffer(found, np.int64) if found else _NO_ENTRIES
         truth = None if self.lazy is None else self.lazy.truth(seen or event)
@@ -136,6 +148,12 @@ class SegmentMatcher:
             raise
         finally:
             self._free.append(scratch)
+
+    def asks_for(self, name: str) -> bool:
+        """Whether rules ask for an attribute that events may have under this name."""
+        if self.spelled is None:
+            return name in self.coders
+        return bool(self.spelled.attributes_of(name))
 
     def new_scratch(self) -> ThreadScratch:
         """Scratch for one more thread."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from matchwood.index.build.segment import Segment
 from matchwood.kernels.array_types import Int32Array
 from matchwood.kernels.array_view import ArrayView
+from matchwood.language.aliases import Aliases
 from matchwood.language.bindings import Truth
 from matchwood.language.evaluation import Hierarchies, Operator, evaluate
 from matchwood.language.events import Event
@@ -46,12 +47,14 @@ class LazyAtoms:
         operators: Mapping[str, Operator],
         schema: Hierarchies | None,
         lists: NamedLists | None,
+        aliases: Aliases | None = None,
     ) -> None:
         self._segment = segment
         self._numbers = np.array(segment.lazy)
         self._operators = operators
         self._schema = schema
         self._lists = lists
+        self.aliases = aliases
 
     def node(self, number: int) -> Node:
         """The predicate of an atom, by its number among the opaque atoms."""
@@ -70,7 +73,7 @@ class LazyAtoms:
         def truth(number: int) -> Truth:
             nonlocal seen
             if seen is None:
-                seen = Event(event)
+                seen = Event(event, self.aliases)
             return self.evaluate(self.node(number), seen)
 
         return truth

@@ -8,7 +8,7 @@ or a TypeError, and the whole event is then read in the general way, which also 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from struct import Struct
 from types import NoneType
 from typing import Any, TypeVar
@@ -20,6 +20,7 @@ from matchwood.kernels.event_entries import HIT, pack_entry
 from matchwood.kernels.records import MISSING, list_of_code
 from matchwood.language.values import Family, exact, is_text
 from matchwood.match.event.encode import Coder, EncodedEvent
+from matchwood.match.event.spelled_names import SpelledNames
 
 # Values of one type that an attribute remembers; then it starts again.
 MOST_VALUES = 1024
@@ -163,22 +164,52 @@ _IGNORED: TypeTables = {
 class EventTables(dict[str, TypeTables]):
     """By name and type: what finds the entries of a value. Threads share it."""
 
-    def __init__(self, coders: Mapping[str, Coder], patterned: set[str], hits: HitsOf) -> None:
+    def __init__(
+        self,
+        coders: Mapping[str, Coder],
+        patterned: set[str],
+        hits: HitsOf,
+        spelled: SpelledNames | None = None,
+    ) -> None:
+        """With `spelled`, names may be those of aliases; then an event has one per attribute."""
         self._coders = coders
         self._patterned = patterned
         self._hits = hits
+        self._spelled = spelled
 
     def __missing__(self, name: str) -> TypeTables:
-        coder = self._coders.get(name)
-        if coder is not None:
-            hits = self._hits if name in self._patterned else None
-            tables = self[name] = _tables_of(name, coder, hits)
+        attributes = [name] if name in self._coders else []
+        if self._spelled is not None and type(name) is str:
+            attributes = list(self._spelled.attributes_of(name))
+        if attributes:
+            tables = self[name] = _joined_tables([self._of(each) for each in attributes])
             return tables
         if type(name) is not str or not is_text(name):
             raise KeyError(name)
         if len(name) <= MOST_CHARACTERS and len(self) < len(self._coders) + MOST_NAMES:
             self[name] = _IGNORED
         return _IGNORED
+
+    def _of(self, attribute: str) -> TypeTables:
+        hits = self._hits if attribute in self._patterned else None
+        return _tables_of(attribute, self._coders[attribute], hits)
+
+
+class _JoinedTable:
+    """The entries of a value that is that of several attributes."""
+
+    def __init__(self, tables: Sequence[Any]) -> None:
+        self._tables = tables
+
+    def __getitem__(self, value: Any) -> bytes:
+        return b"".join([table[value] for table in self._tables])
+
+
+def _joined_tables(several: Sequence[TypeTables]) -> TypeTables:
+    if len(several) == 1:
+        return several[0]
+    kinds = set.intersection(*(set(tables) for tables in several))
+    return {kind: _JoinedTable([tables[kind] for tables in several]) for kind in kinds}
 
 
 def _tables_of(name: str, coder: Coder, hits: HitsOf | None) -> TypeTables:

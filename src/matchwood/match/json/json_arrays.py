@@ -16,18 +16,21 @@ from matchwood.match.event.event_kernels import MATCHING_LAYOUTS
 
 # Columns of `JsonIndex.attributes`, one row per attribute: its slot, or -1; where its strings start
 # and end, and the first code of strings, or -1; the same of its doubles; where its gaps start; the
-# codes of true and false; whether it has patterns; whether its strings are also read as times; and
-# whether a test looks for an element of a list that is no string.
-ATTRIBUTE_COLUMNS = 13
+# codes of true and false; whether it has patterns; whether its strings are also read as times;
+# whether a test looks for an element of a list that is no string; and whether it has aliases.
+ATTRIBUTE_COLUMNS = 14
 (
     MAIN_SLOT, STRING_AT, STRING_END, STRING_FIRST, NUMBER_AT, NUMBER_END, NUMBER_FIRST, GAP_AT,
-    CODE_OF_TRUE, CODE_OF_FALSE, PATTERNED, TIMED, SEEKS_ELEMENTS,
+    CODE_OF_TRUE, CODE_OF_FALSE, PATTERNED, TIMED, SEEKS_ELEMENTS, ALIASED,
 ) = range(ATTRIBUTE_COLUMNS)  # fmt: skip
 
 # What the numbers in `JsonScratch.counts` are: slots with a code; lists; elements of lists; hits of
 # patterns; strings that are not in the cache, and their bytes, which the caller sets to 0; and
 # objects that were ever read, which is what tells one object, and one event, from another.
 SLOTS, LISTS, ELEMENTS, HITS, MISSES, MISSED_BYTES, OBJECTS = range(7)
+
+# In place of an attribute: the name is a spelling of several.
+SEVERAL_ATTRIBUTES = -2
 
 
 class JsonIndex(NamedTuple):
@@ -39,7 +42,8 @@ class JsonIndex(NamedTuple):
     entry_parent: Int32Array
     entry_node: Int32Array
     key_bytes: UInt8Array
-    node_attribute: Int32Array  # of each node: its attribute, or -1
+    node_attribute: Int32Array  # of each node: its attribute, -1, or SEVERAL_ATTRIBUTES
+    node_rank: Int32Array  # of each node: its place among the spellings of its attribute
     node_inner: UInt8Array  # 1: longer names start with this one
     attributes: Int32Array  # see ATTRIBUTE_COLUMNS
     string_at: Int32Array  # where each constant starts in `string_bytes`; one more at the end
@@ -89,6 +93,8 @@ class JsonScratch(NamedTuple):
     list_size: Int32Array
     list_number: Int32Array  # of each attribute: its list, if `list_stamp` is of this event
     list_stamp: Int64Array
+    spelled_as: Int32Array  # of each attribute: a node, if `spelled_stamp` is of this event
+    spelled_stamp: Int64Array
     node_stamp: Int64Array  # of each node: the last object that had it as a key
     hit_stamp: Int64Array  # of each pattern: the last event that it was true of
     stack_node: Int32Array
@@ -121,7 +127,10 @@ JSON_LAYOUTS = (
     Layout(
         JsonScratch,
         np.int32,
-        dict.fromkeys(("counts", "list_stamp", "node_stamp", "hit_stamp", "stack_object"), np.int64)
+        dict.fromkeys(
+            ("counts", "list_stamp", "spelled_stamp", "node_stamp", "hit_stamp", "stack_object"),
+            np.int64,
+        )
         | dict.fromkeys(("buffer", "missed_bytes"), np.uint8),
     ),
     Layout(Reported, np.uint8),

@@ -9,10 +9,12 @@ import numpy as np
 
 from matchwood.index.build.segment import read_only
 from matchwood.kernels.array_types import FloatArray, Int32Array, Int64Array, UInt8Array
+from matchwood.language.aliases import Aliases
 from matchwood.language.values import Family
 from matchwood.match.event.double_codes import double_table
 from matchwood.match.event.encode import Coder
 from matchwood.match.json.json_arrays import (
+    ALIASED,
     ATTRIBUTE_COLUMNS,
     CODE_OF_FALSE,
     CODE_OF_TRUE,
@@ -23,6 +25,7 @@ from matchwood.match.json.json_arrays import (
     NUMBER_FIRST,
     PATTERNED,
     SEEKS_ELEMENTS,
+    SEVERAL_ATTRIBUTES,
     STRING_AT,
     STRING_END,
     STRING_FIRST,
@@ -36,7 +39,10 @@ MOST_NAME_BYTES = 1 << 26
 
 
 def json_index(
-    coders: Mapping[str, Coder], patterned: set[str], seeking: set[str]
+    coders: Mapping[str, Coder],
+    patterned: set[str],
+    seeking: set[str],
+    aliases: Aliases | None = None,
 ) -> tuple[JsonIndex, list[str]] | None:
     """The index, and the names of the attributes by number; None if the names are too long.
 
@@ -45,21 +51,29 @@ def json_index(
 
     A name of many parts has many spellings: their number grows with the square of the parts.
     """
-    if sum(len(name) * (name.count(".") + 1) ** 2 for name in coders) > MOST_NAME_BYTES:
-        return None
     names = list(coders)
-    nodes = _nodes(names)
+    spellings = [(name,) if aliases is None else aliases.spellings(name) for name in names]
+    every = list(dict.fromkeys(spelling for each in spellings for spelling in each))
+    if sum(len(name) * (name.count(".") + 1) ** 2 for name in every) > MOST_NAME_BYTES:
+        return None
+    nodes = _nodes(every)
     inner = np.zeros(len(nodes), np.uint8)
     node_attribute = np.full(len(nodes), -1, np.int32)
     entries: list[tuple[int, bytes, int]] = []
     for parent, key, node in _spellings(nodes):
         entries.append((parent, key.encode("utf-8", "surrogatepass"), node))
         inner[parent] = 1
-    for number, name in enumerate(names):
-        node_attribute[nodes[name]] = number
+    node_rank = np.zeros(len(nodes), np.int32)
+    for number, each in enumerate(spellings):
+        for rank, spelling in enumerate(each):
+            node = nodes[spelling]
+            is_free = node_attribute[node] == -1
+            node_attribute[node] = number if is_free else SEVERAL_ATTRIBUTES
+            node_rank[node] = rank
     table, hashes = _table(entries)
     key_at, key_bytes = _joined([key for _, key, _ in entries])
     constants = _constants(coders, patterned, seeking)
+    constants.rows[:, ALIASED] = [len(each) > 1 for each in spellings]
     string_at, string_bytes = _joined(constants.strings)
     arrays = (
         table,
@@ -69,6 +83,7 @@ def json_index(
         np.array([node for _, _, node in entries], np.int32),
         key_bytes,
         node_attribute,
+        node_rank,
         inner,
         constants.rows,
         string_at,

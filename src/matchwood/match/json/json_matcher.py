@@ -97,7 +97,7 @@ class JsonMatcher:
             and node.name == "contains"
             and not isinstance(node.arguments[1], str)
         }
-        made = json_index(matcher.coders, matcher.patterned, seeking)
+        made = json_index(matcher.coders, matcher.patterned, seeking, matcher.aliases)
         return None if made is None else cls(matcher, *made)
 
     # One text

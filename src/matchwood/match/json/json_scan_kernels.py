@@ -5,8 +5,9 @@ all other values, which it checks as strictly. What it writes is what `event.enc
 same event: slots with their codes, lists of codes, and the patterns that are true of strings.
 
 It gives up with UNUSUAL where Python's own parser is to read the text: where the text is refused,
-where a key that matters is repeated, where an attribute may be spelt two ways, where a string is
-also read as a time, and where anything exceeds the room that a thread has.
+where a key that matters is repeated, where an attribute may be spelt two ways, where the later of
+two aliases of an attribute is the one that counts, where a string is also read as a time, and where
+anything exceeds the room that a thread has.
 """
 
 # mypy: allow-untyped-defs, no-check-untyped-defs
@@ -19,6 +20,7 @@ from matchwood.kernels.compiled import inlined, lean
 from matchwood.kernels.records import MISSING, OTHER, code_of_list
 from matchwood.kernels.text_bytes import address_of, byte_at
 from matchwood.match.json.json_arrays import (
+    ALIASED,
     CODE_OF_FALSE,
     CODE_OF_TRUE,
     ELEMENTS,
@@ -32,6 +34,7 @@ from matchwood.match.json.json_arrays import (
     OBJECTS,
     PATTERNED,
     SEEKS_ELEMENTS,
+    SEVERAL_ATTRIBUTES,
     SLOTS,
     STRING_FIRST,
     TIMED,
@@ -196,6 +199,21 @@ def _close_lists(view):
     sc.list_start[0] = 0
 
 
+@lean
+def _spelled(view, node, attribute, event):
+    """The attribute of a value, by its name; -1 if an earlier name of the attribute counts.
+
+    UNUSUAL if this name counts instead of an earlier one: what the earlier one said is written.
+    """
+    ix, sc = index_at(view), scratch_at(view)
+    if sc.spelled_stamp[attribute] == event and sc.spelled_as[attribute] != node:
+        earlier = ix.node_rank[sc.spelled_as[attribute]] < ix.node_rank[node]
+        return np.int64(-1 if earlier else UNUSUAL)
+    sc.spelled_stamp[attribute] = event
+    sc.spelled_as[attribute] = node
+    return attribute
+
+
 @inlined
 def _begin(text, end, sc):
     """Forget the last event; the place of the first token."""
@@ -287,6 +305,12 @@ def scan_event(view, text, end):
             i &= PLACE
             continue
         attribute = np.int64(ix.node_attribute[node])
+        if attribute == SEVERAL_ATTRIBUTES:
+            return UNUSUAL
+        if attribute >= 0 and ix.attributes[attribute, ALIASED] and (c != 110 or lists > 0):
+            attribute = _spelled(view, node, attribute, event)
+            if attribute == UNUSUAL:
+                return UNUSUAL
         code = np.int64(OTHER)
         enters = False
         if attribute < 0 or c == OPEN_OBJECT or c == OPEN_LIST:

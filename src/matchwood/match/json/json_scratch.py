@@ -70,6 +70,8 @@ def json_scratch(index: JsonIndex, opaque: int, patterned: bool) -> JsonScratch:
         list_size=np.empty(attributes + 1, np.int32),
         list_number=np.empty(attributes + 1, np.int32),
         list_stamp=np.zeros(attributes + 1, np.int64),
+        spelled_as=np.zeros(attributes + 1, np.int32),
+        spelled_stamp=np.zeros(attributes + 1, np.int64),
         node_stamp=np.zeros(nodes, np.int64),
         hit_stamp=np.zeros(opaque + 1, np.int64),
         stack_node=np.zeros(MOST_LEVELS + 1, np.int32),

@@ -48,7 +48,7 @@ class OperatorRules:
         self.source = ClauseSource(self.table, name)
         built = build(self.table.conditions)
         self._condition = built.order.astype(np.int32)
-        self.matcher = SegmentMatcher(built.segment, {}, context.schema, context.lists)
+        self.matcher = SegmentMatcher(built.segment, {}, *context[1:])
         self.batch = BatchMatcher(self.matcher)
         self.number = next(_numbers)  # columns are encoded once for each number
         self.is_one = np.zeros(segment.rules, np.bool_)  # by ordinal of the segment

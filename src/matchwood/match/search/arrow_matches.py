@@ -91,7 +91,7 @@ class BatchSearch(NamedTuple):
         """
         ids = ids_of(self.parts, self.pending)
         priority = None if self.limit is None else priorities_of(self.parts, self.pending)
-        for piece in slices_of(events, None):
+        for piece in slices_of(events, None, self.decider.aliases):
             pairs = self._pairs(ids, piece)
             if self.limit is not None and priority is not None:
                 pairs = iter([best(list(pairs), priority, self.limit)])
@@ -105,7 +105,7 @@ class BatchSearch(NamedTuple):
             raise ValueError(f"limit must be 0 or more, found {self.limit}")
         if threads is None:
             threads = available_cores()
-        slices = slices_of(events, key)
+        slices = slices_of(events, key, self.decider.aliases)
         if threads > 1:
             yield from in_threads(slices, lambda piece: self._slice_batches(ids, piece), threads)
             return

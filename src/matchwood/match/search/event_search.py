@@ -36,12 +36,12 @@ def match_event(
         seen = read or seen
         matches.add(part, ordinals)
         if part.calls_operators:
-            seen = seen if isinstance(seen, Event) else Event(seen)
+            seen = seen if isinstance(seen, Event) else Event(seen, decider.aliases)
             clauses = part.operator_rules.open_clauses(seen, ordinals, keep)
             if len(clauses):
                 open_.append((part, part.operator_rules.source, clauses))
     if pending or not parts:
-        seen = seen if isinstance(seen, Event) else Event(seen)
+        seen = seen if isinstance(seen, Event) else Event(seen, decider.aliases)
         started = perf_counter()
         for rule in pending:
             if wanted is None or wanted & rule.details.tags:

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from matchwood.kernels.masks import EVENTS
+from matchwood.language.aliases import Aliases
 from matchwood.language.events import Event
 from matchwood.match.batch.codes.batch_codes import codes_of_rows
 from matchwood.match.batch.codes.column_codes import misspelt
@@ -60,14 +61,14 @@ def _each_admitted(
         yield event
 
 
-def slices_of(events: Any, key: str | None) -> Iterator[EventSlice]:
+def slices_of(events: Any, key: str | None, aliases: Aliases | None) -> Iterator[EventSlice]:
     """The events of a table, a stream of tables or an iterable of mappings, in slices."""
     if isinstance(events, Mapping):
         raise TypeError("match_batch takes many events; for one event there is match")
     if is_table(events):
-        yield from _table_slices(events, key)
+        yield from _table_slices(events, key, aliases)
     else:
-        yield from _row_slices(iter(events), key)
+        yield from _row_slices(iter(events), key, aliases)
 
 
 def _bounded(events: Any) -> Iterator[Table]:
@@ -80,7 +81,7 @@ def _bounded(events: Any) -> Iterator[Table]:
             yield table.slice(low, _ROWS_AT_ONCE)
 
 
-def _table_slices(events: Any, key: str | None) -> Iterator[EventSlice]:
+def _table_slices(events: Any, key: str | None, aliases: Aliases | None) -> Iterator[EventSlice]:
     done = 0
     for table in _bounded(events):
         if key is not None and key not in table.columns:
@@ -94,9 +95,10 @@ def _table_slices(events: Any, key: str | None) -> Iterator[EventSlice]:
             if key is not None:
                 keys = table.slice(low, high - low).keys(key)
             if attributes is None:
-                yield row_slice(rows[low:high], keys)
+                yield row_slice(rows[low:high], keys, aliases)
             else:
-                yield _column_slice(table, attributes, coded, low, high, keys, done)
+                row = TableRows(table, low, high, aliases).event
+                yield _column_slice(table, attributes, coded, low, high, keys, done, row)
         done += table.num_rows
 
 
@@ -108,9 +110,8 @@ def _column_slice(
     high: int,
     keys: Any,
     done: int,
+    row: Callable[[int], Event],
 ) -> EventSlice:
-    row = TableRows(table, low, high).event
-
     def part_codes(part: Encodable) -> Any:
         columns = coded.columns(attributes, part, done)
         if columns is None:
@@ -143,7 +144,7 @@ def _columns(attributes: dict[str, Any], part: Encodable, done: int) -> ColumnCo
         named = {
             name: column
             for name, column in attributes.items()
-            if name in part.matcher.coders and not isinstance(column, MixedColumn)
+            if part.matcher.asks_for(name) and not isinstance(column, MixedColumn)
         }
         error = misspelt(named, done)
     if error is not None:
@@ -151,21 +152,23 @@ def _columns(attributes: dict[str, Any], part: Encodable, done: int) -> ColumnCo
     return None
 
 
-def _row_slices(events: Iterator[Any], key: str | None) -> Iterator[EventSlice]:
+def _row_slices(
+    events: Iterator[Any], key: str | None, aliases: Aliases | None
+) -> Iterator[EventSlice]:
     done = 0
     while rows := list(islice(events, EVENTS)):
         if key is None:
             keys = pa.array(np.arange(done, done + len(rows)))
         else:
             keys = key_array([row[key] for row in rows], key)
-        yield row_slice(rows, keys)
+        yield row_slice(rows, keys, aliases)
         done += len(rows)
 
 
-def row_slice(rows: list[Any], keys: Any) -> EventSlice:
+def row_slice(rows: list[Any], keys: Any, aliases: Aliases | None = None) -> EventSlice:
     """Events that are mappings, as one slice."""
     read: list[Event | None] = [None] * len(rows)
-    return EventSlice(_coder(rows, read), _reader(rows, read), keys, len(rows))
+    return EventSlice(_coder(rows, read), _reader(rows, read, aliases), keys, len(rows))
 
 
 def _coder(rows: list[Any], read: list[Event | None]) -> Callable[[Encodable], Any]:
@@ -178,11 +181,13 @@ def _coder(rows: list[Any], read: list[Event | None]) -> Callable[[Encodable], A
     return part_codes
 
 
-def _reader(rows: list[Any], read: list[Event | None]) -> Callable[[int], Event]:
+def _reader(
+    rows: list[Any], read: list[Event | None], aliases: Aliases | None
+) -> Callable[[int], Event]:
     def row(number: int) -> Event:
         seen = read[number]
         if seen is None:
-            seen = read[number] = Event(rows[number])
+            seen = read[number] = Event(rows[number], aliases)
         return seen
 
     return row

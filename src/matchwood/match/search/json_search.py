@@ -231,7 +231,7 @@ class JsonSearch(NamedTuple):
                 search.pending,
                 ids.first_rules,
                 ids.first_pending,
-                row_slice(some, pa.array(np.arange(len(some)))),
+                row_slice(some, pa.array(np.arange(len(some))), search.decider.aliases),
                 search.tags,
                 search.decider,
             )

@@ -48,7 +48,7 @@ def _by_rule(search: BatchSearch, events: Any, threads: int | None) -> Any:
             yield np.bincount(rules, minlength=len(ids.values))
 
     totals = np.zeros(len(ids.values), np.int64)
-    for _, more in _each_slice(slices_of(events, None), count, threads):
+    for _, more in _each_slice(slices_of(events, None, search.decider.aliases), count, threads):
         totals += more
     for first, of_part in zip(ids.first_rules, counts, strict=True):
         if of_part is not None:
@@ -71,7 +71,10 @@ def _by_event(search: BatchSearch, events: Any, key: str | None, threads: int | 
             totals += np.bincount(numbers, minlength=piece.events)
         yield piece.keys, totals
 
-    found = sorted(_each_slice(slices_of(events, key), count, threads), key=lambda each: each[0])
+    found = sorted(
+        _each_slice(slices_of(events, key, search.decider.aliases), count, threads),
+        key=lambda each: each[0],
+    )
     keys = [keys for _, (keys, _) in found] or [pa.array([], pa.int64())]
     matches = [np.empty(0, np.int64), *(totals for _, (_, totals) in found)]
     return pa.table({"event": pa.chunked_array(keys), "matches": np.concatenate(matches)})

@@ -47,7 +47,7 @@ def near_misses(
     Of a large part only the rules that are nearest by the index are compared; the index assumes
     that every list, pattern and call is lacking.
     """
-    seen = Event(event)
+    seen = Event(event, context.aliases)
     if n <= 0:
         return []
     heap: list[tuple[int, int, Any, list[str]]] = []
@@ -74,6 +74,7 @@ def _candidates(part: Part, seen: Event, n: int) -> Iterator[RuleDetails]:
 
 def lacking(tree: Node, seen: Event, context: Context) -> list[str]:
     """The fewest predicates that keep a rule from being true; empty if it is true."""
+    asked = {name: getattr(context, name) for name in ("operators", "schema", "lists")}
 
     def lacks(node: Node, operands: Sequence[list[str]]) -> list[str]:
         if isinstance(node, And):
@@ -85,7 +86,7 @@ def lacking(tree: Node, seen: Event, context: Context) -> list[str]:
             return [text for operand in nearest for text in operand]
         if isinstance(node, TruthTest) and operands:
             return operands[0]
-        truth = evaluate(node, seen, **context._asdict())
+        truth = evaluate(node, seen, **asked)
         return [] if truth is True else [str(node)]
 
     return fold_positive(normalise(joined(tree)), lacks)

@@ -21,7 +21,7 @@ def candidates(matcher: SegmentMatcher, seen: Event, alive: NDArray[np.uint8], n
     segment = matcher.segment
     tree = segment.tree
     codes: NDArray[Any] = np.zeros(max(1, len(segment.slots)), np.int32)
-    encoded, _ = encode(seen, matcher.coders, matcher.patterned)
+    encoded, _ = encode(seen, matcher.encoding)
     codes[encoded.slots] = encoded.codes
     lacks = lacking_literals(segment.rows, segment.atoms.low, segment.atoms.high, codes)
     groups = len(tree.group_start) - 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from matchwood.language.aliases import Aliases
 from matchwood.language.events import Event, attributes_of
 from matchwood.language.values import listed
 from matchwood.match.batch.codes.event_tables import Table
@@ -15,8 +16,9 @@ _ROWS_READ = 32
 class TableRows:
     """The rows low..high of a table as Python values, column by column; one thread uses it."""
 
-    def __init__(self, table: Table, low: int, high: int) -> None:
+    def __init__(self, table: Table, low: int, high: int, aliases: Aliases | None) -> None:
         self._table = table
+        self._aliases = aliases
         self._low = low
         self._high = high
         self._values: dict[str, list[Any]] = {}  # of the columns that were read
@@ -25,7 +27,7 @@ class TableRows:
 
     def event(self, row: int) -> Event:
         """A row as an event; rows are counted from `low`."""
-        return TableEvent(self, row)
+        return TableEvent(self, row, self._aliases)
 
     def whole(self, row: int) -> dict[str, object]:
         """All columns of a row."""
@@ -64,7 +66,8 @@ class TableEvent(Event):
 
     __slots__ = ("_all", "_row", "_rows")
 
-    def __init__(self, rows: TableRows, row: int) -> None:
+    def __init__(self, rows: TableRows, row: int, aliases: Aliases | None) -> None:
+        self.aliases = aliases
         self._rows = rows
         self._row = row
         self._all: dict[str, object] | None = None
@@ -79,5 +82,5 @@ class TableEvent(Event):
             self._all = attributes_of(self._rows.whole(self._row))
         return self._all
 
-    def given(self, attribute: str) -> object:
-        return self._rows.value(self._row, attribute)
+    def named(self, name: str) -> object:
+        return self._rows.value(self._row, name)

@@ -22,6 +22,7 @@ from matchwood.index.build.segment import Built, build
 from matchwood.index.build.statistics import Statistics
 from matchwood.index.file.array_file import IndexFileError
 from matchwood.kernels.readiness import kernels_ready
+from matchwood.language.aliases import Aliases
 from matchwood.language.evaluation import Hierarchies
 from matchwood.language.named_lists import ValueList
 from matchwood.match.parts.context import Context
@@ -91,7 +92,11 @@ class PartStore:
     """
 
     def __init__(
-        self, statistics: Statistics | None, operators: Any, schema: Hierarchies | None
+        self,
+        statistics: Statistics | None,
+        operators: Any,
+        schema: Hierarchies | None,
+        aliases: Aliases | None = None,
     ) -> None:
         self.lock = threading.RLock()
         self.build_threads: int | None = None  # of builds that a caller waits for; None: all cores
@@ -99,7 +104,8 @@ class PartStore:
         self.operators = available(operators)
         self.schema = schema
         self.lists: dict[str, ValueList] = {}  # rules look them up here at every event
-        self.decider = Decider(self.operators, schema, self.lists)
+        self.aliases = aliases
+        self.decider = Decider(self.operators, schema, self.lists, aliases)
         self.snapshot = Snapshot((), (), self.decider)
         self._known: dict[Id, int] | None = {}
         self._next_number = 1  # of the next part
@@ -149,7 +155,7 @@ class PartStore:
             self._known = None
 
     def _context(self) -> Context:
-        return Context(self.operators, self.schema, self.lists)
+        return Context(self.operators, self.schema, self.lists, self.aliases)
 
     def _part(self, built: Built, given: GivenRules) -> Part:
         return Part(built.segment, given.columns(built.order), self._context()).prepare()

@@ -6,7 +6,7 @@ does not see what is changed meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,10 @@ from matchwood.index.build.rule_programs import Progress
 from matchwood.index.build.segment import Built, build
 from matchwood.index.build.statistics import Statistics
 from matchwood.language import parse
+from matchwood.language.aliases import Aliases
 from matchwood.language.errors import RuleError
 from matchwood.language.evaluation import Hierarchies
+from matchwood.language.events import Event
 from matchwood.language.tree import Node
 from matchwood.match.parts.given_rules import GivenRules
 from matchwood.match.parts.part import Part
@@ -39,11 +41,17 @@ class RuleStore(PartStore):
         operators: Any = None,
         schema: Hierarchies | None = None,
         enforce: bool = False,
+        aliases: Aliases | None = None,
     ) -> None:
-        super().__init__(statistics, operators, schema)
+        super().__init__(statistics, operators, schema, aliases)
         if enforce and not isinstance(schema, Schema):
             raise TypeError(f"enforce needs a Schema, found {type(schema).__name__}")
         self.enforced = schema if enforce and isinstance(schema, Schema) else None
+
+    def admit(self, event: Mapping[str, object]) -> Event:
+        """The event, if it keeps to the enforced schema; an EventError says why it does not."""
+        assert self.enforced is not None
+        return self.enforced.admit_event(Event(event, self.aliases))
 
     # Reading
 
@@ -249,12 +257,14 @@ class RuleStore(PartStore):
             "schema": self.schema,
             "enforce": self.enforced is not None,
             "lists": dict(self.lists),
+            "aliases": self.aliases,
         }
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> RuleStore:
         """A store like the one whose `state` this is."""
-        store = cls(state["statistics"], state["operators"], state["schema"], state["enforce"])
+        named = ("statistics", "operators", "schema", "enforce", "aliases")
+        store = cls(*(state[name] for name in named))
         store.lists.update(state["lists"])
         for segment, details, dead in state["parts"]:
             columns = GivenRules.of(details).columns(np.arange(len(details)))

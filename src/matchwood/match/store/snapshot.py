@@ -143,8 +143,7 @@ class Snapshot:
 
     def near_misses(self, event: Mapping[str, object], n: int) -> list[NearMiss]:
         """The n rules that came nearest to matching an event, with what each lacked."""
-        decider = self.decider
-        context = Context(decider.operators, decider.schema, decider.lists)
+        context = _context(self.decider)
         return near_misses(self.parts, self.pending, event, n, context)
 
     # Rules
@@ -219,7 +218,11 @@ class Snapshot:
 
         Without `verify` the files are trusted.
         """
-        context = Context(decider.operators, decider.schema, decider.lists)
+        context = _context(decider)
         parts = [part for path in paths for part in part_file.load(path, context, verify)]
         numbered = (part.numbered(number) for number, part in enumerate(parts, 1))
         return cls(tuple(numbered), (), decider)
+
+
+def _context(decider: Decider) -> Context:
+    return Context(decider.operators, decider.schema, decider.lists, decider.aliases)

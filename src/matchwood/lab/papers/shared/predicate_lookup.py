@@ -28,7 +28,7 @@ from matchwood.language import parse
 from matchwood.language.evaluation import evaluate
 from matchwood.language.events import Event
 from matchwood.language.tree import Constant, Node, Not
-from matchwood.match.event.encode import coders, encode
+from matchwood.match.event.encode import Encoding, coders, encode
 
 # Atoms that are evaluated one by one before codes are made anew.
 _FEW = 64
@@ -125,7 +125,7 @@ class PredicateLookup:
 
     def true_of(self, event: Mapping[str, object]) -> Int32Array:
         """The literals that are true of an event, each once; the next call overwrites the array."""
-        encoded, seen = encode(event, self._coders, set())
+        encoded, seen = encode(event, Encoding(self._coders, set()))
         slots, codes = encoded.slots, encoded.codes
         rest: list[int] = []
         if any(code < 0 for code in codes):

@@ -57,7 +57,7 @@ def codes_of_rows(
     strings: dict[str, list[tuple[int, Strings]]] = {}
     read: list[Event | None] = []
     for number, event in enumerate(events):
-        encoded, seen = encode(event, matcher.coders, matcher.patterned)
+        encoded, seen = encode(event, matcher.encoding)
         read.append(seen)
         base = len(list_start) - 1
         for slot, code in zip(encoded.slots, encoded.codes, strict=True):
@@ -96,6 +96,8 @@ def _lazy_rows(
     given: list[Any] = [event if seen is None else seen.raw for event, seen in pairs]
 
     def asked(name: str) -> AskedColumn:
+        if atoms.aliases is not None:
+            return AskedColumn(name, None, lambda: [row(n).given(name) for n in range(len(given))])
         return AskedColumn(name, None, lambda: [event.get(name) for event in given])
 
     known: list[Event | None] = list(read)
@@ -103,7 +105,7 @@ def _lazy_rows(
     def row(number: int) -> Event:
         seen = known[number]
         if seen is None:
-            seen = known[number] = Event(events[number])
+            seen = known[number] = Event(events[number], atoms.aliases)
         return seen
 
     return LazyColumns(atoms, len(given), asked, row)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ from matchwood.match.batch.codes.hit_kernels import join_hits
 from matchwood.match.batch.codes.lazy_columns import AskedColumn, LazyColumns
 from matchwood.match.batch.codes.mixed_columns import MixedColumn, code_mixed_column
 from matchwood.match.batch.codes.number_columns import NumberColumns, is_number
+from matchwood.match.batch.codes.spelled_columns import spelled_columns
 from matchwood.match.event.encode import Coder, Strings
 from matchwood.match.event.event_matcher import SegmentMatcher
 
@@ -52,6 +53,9 @@ class ColumnCodes:
     """
 
     def __init__(self, attributes: Mapping[str, Any], matcher: SegmentMatcher) -> None:
+        if matcher.aliases is not None:
+            asked = dict.fromkeys([*matcher.coders, *_named_by_lazy_atoms(matcher)])
+            attributes = spelled_columns(attributes, matcher.aliases, asked)
         self._attributes = attributes
         self._lazy = matcher.lazy
         self._slots: list[SlotCodes] = []
@@ -130,6 +134,11 @@ class ColumnCodes:
             return AskedColumn(name, piece, lambda: values_of(piece))
 
         return None if self._lazy is None else LazyColumns(self._lazy, high - low, asked, row)
+
+
+def _named_by_lazy_atoms(matcher: SegmentMatcher) -> Iterable[str]:
+    segment = matcher.segment
+    return (name for number in segment.lazy for name in segment.opaque[number].attributes)
 
 
 def _slot_codes(slot: int, codes: Int32Array, coded: EncodedColumn, is_second: bool) -> SlotCodes:
