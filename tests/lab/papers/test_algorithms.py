@@ -27,7 +27,9 @@ SWITCHES: dict[str, list[dict[str, object]]] = {
         {"access": "estimated"},
         {"binary": True},
     ],
-    "interval": [{"walk": True}],
+    "dewey": [{"walk": True, "share": False, "depth": 3}],
+    "interval": [{"walk": True}, {"share": False, "depth": 2}],
+    "scan-conjunctions": [{"depth": 1}],
     "dexin": [
         {"planner": "optimal"},
         {"method": "exclusive", "ordered": False},

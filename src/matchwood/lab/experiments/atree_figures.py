@@ -16,11 +16,9 @@ from matchwood.lab.experiments.atree_settings import (
     BOP,
     CARDINALITY,
     DEPTH,
-    DEWEY,
     EVENTS,
     FIXED,
     INDEXES,
-    INTERVAL,
     OPERANDS,
     PAPER,
     SCAN,
@@ -40,6 +38,7 @@ from matchwood.lab.experiments.experiment import (
     Experiment,
     Measure,
 )
+from matchwood.lab.experiments.fontoura_figures import DEWEY, INTERVAL
 from matchwood.lab.experiments.statements import (
     Linear,
     RunsOut,

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from matchwood.lab.experiments.experiment import OURS, Contestant, Value
+from matchwood.lab.experiments.fontoura_figures import INTERVAL
 
 # The paper, as reports name it.
 PAPER = "Ji, Jacobsen 2021"
 
-# The contestants of the paper.
+# The contestants of the paper, beside Dewey ID and Interval ID.
 SCAN = Contestant("Scan", "scan")
 BOP = Contestant("BoP", "bop")
 BDD = Contestant("BDD", "bdd")
 TRANSLATION = Contestant("Translation", "translation")
-INTERVAL = Contestant("Interval ID", "interval")
-DEWEY = Contestant("Dewey ID", "dewey")
 ATREE = Contestant("A-Tree", "a-tree")
 
 # All contestants, ours included.

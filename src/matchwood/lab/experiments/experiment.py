@@ -46,6 +46,13 @@ FALSE_POSITIVES = Measure("false_positives", "rules that are named but not true"
 SELECTIVITY = Measure("selectivity", "rules that an event matches", "%", 100.0)
 
 
+class FromWorkload(NamedTuple):
+    """The value of a switch that is a setting of one workload; others go without the switch."""
+
+    workload: str
+    setting: str
+
+
 @dataclass(frozen=True)
 class Contestant:
     """An algorithm by its name in `matchwood.lab.papers`, with switches; or the engine.
@@ -56,6 +63,7 @@ class Contestant:
     label: str
     algorithm: str
     switches: Mapping[str, Any] = field(default_factory=dict)
+    as_published: bool = False  # whether switches make it what the paper has, not a variant of it
 
 
 # The engine, matching one event after the other.

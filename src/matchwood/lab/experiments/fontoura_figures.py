@@ -13,6 +13,7 @@ from matchwood.lab.experiments.experiment import (
     SORTING,
     Contestant,
     Experiment,
+    FromWorkload,
     Measure,
     Settings,
     Value,
@@ -32,18 +33,31 @@ from matchwood.lab.experiments.statements import (
 # The paper, as reports name it.
 PAPER = "Fontoura et al. 2010"
 
+# Conjunctions as the paper has them: lists are walked, and each leaf of each rule is indexed on its
+# own; on the paper's workload leaves are those that its rules were written with.
+PAPERS_INDEX = {"walk": True, "share": False, "depth": FromWorkload("fontoura", "depth")}
+
 # The contestants of the paper.
-DEWEY = Contestant("Dewey ID", "dewey")
-INTERVAL = Contestant("Interval ID", "interval")
-DNF = Contestant("DNF expansion", "dnf")
-CONJUNCTIONS = Contestant("Scan with conjunction match", "scan-conjunctions")
+DEWEY = Contestant("Dewey ID", "dewey", PAPERS_INDEX, as_published=True)
+INTERVAL = Contestant("Interval ID", "interval", PAPERS_INDEX, as_published=True)
+DNF = Contestant("DNF expansion", "dnf", {"walk": True}, as_published=True)
+CONJUNCTIONS = Contestant(
+    "Scan with conjunction match", "scan-conjunctions", PAPERS_INDEX, as_published=True
+)
 SCAN = Contestant("Scan", "scan")
 
+# The same two over our own index: equal conjunctions of all rules are one, as large as they can be,
+# and are found by counting.
+OUR_INDEX = (
+    Contestant("Dewey ID, our index", "dewey"),
+    Contestant("Interval ID, our index", "interval"),
+)
+
 # All contestants, ours included.
-ALL = (DEWEY, INTERVAL, DNF, CONJUNCTIONS, SCAN, *OURS)
+ALL = (DEWEY, INTERVAL, DNF, CONJUNCTIONS, SCAN, *OUR_INDEX, *OURS)
 
 # The two algorithms that the paper proposes, and ours.
-TWO = (DEWEY, INTERVAL, *OURS)
+TWO = (DEWEY, INTERVAL, *OUR_INDEX, *OURS)
 
 Fixed = dict[str, Settings]
 

@@ -54,13 +54,13 @@ def nothing(*_):
 def test_a_run_goes_on_where_it_was(asked, tmp_path):
     path = tmp_path / "deep" / "results.jsonl"
     counted = run([DEPTHS], "small", Results(path), BUDGETS["small"], nothing)
-    assert counted == {"measured": 24, "over budget": 3, "wrong": 1}
-    assert len(asked) == 26  # two points of dnf are deeper than one that was over its budget
+    assert counted == {"measured": 32, "over budget": 3, "wrong": 1}
+    assert len(asked) == 34  # two points of dnf are deeper than one that was over its budget
     lines = path.read_text().splitlines()
     path.write_text("\n".join(lines[:20]) + "\n" + lines[20][:50])
     counted = run([DEPTHS], "small", Results(path), BUDGETS["small"], nothing)
     assert counted["there already"] == 20
-    assert sum(counted.values()) == 28
+    assert sum(counted.values()) == 36
     assert Results(path).records.keys() == {s.point.key for s in plan([DEPTHS], "small")}
 
 
@@ -74,16 +74,16 @@ def test_records_say_where_and_how(asked, tmp_path):
     assert record["match_ms_spread"] == [1.111, 2.0]
     assert record["seed"] == 1
     assert {"processor", "cores", "python", "numba", "numpy"} <= record["machine"].keys()
-    assert told[0][:2] == (1, 28)
+    assert told[0][:2] == (1, 36)
     assert told[1][3] == results.get(told[0][2])
     bound = [r["reason"] for r in results.records.values() if "with less" in r.get("reason", "")]
-    assert bound == ["as dnf on fontoura (rules 5000), with less"] * 2
+    assert bound == ["as dnf, walk True on fontoura (rules 5000), with less"] * 2
 
 
 def test_algorithms_that_are_not_there_are_left_out(asked, tmp_path, monkeypatch):
     monkeypatch.setattr(experiment_runner, "ALGORITHMS", {"scan": None})
     counted = run([DEPTHS], "small", Results(tmp_path / "r.jsonl"), BUDGETS["small"], nothing)
-    assert counted["missing"] == 16
+    assert counted["missing"] == 24
     assert {point.algorithm for point in asked} == {"engine", "engine-batch", "scan"}
 
 

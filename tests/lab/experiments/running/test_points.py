@@ -1,7 +1,8 @@
 """Points of experiments are planned once each, and in an order that a run can stop and go on in."""
 
 from matchwood.lab.experiments import experiments
-from matchwood.lab.experiments.running.points import plan
+from matchwood.lab.experiments.fontoura_figures import DEWEY
+from matchwood.lab.experiments.running.points import plan, point
 
 KNOWN = experiments()
 
@@ -40,3 +41,11 @@ def test_only_more_of_the_same_is_bound():
     deeper = [step for step in plan([KNOWN["atree-fig12b"]], "small") if step.before]
     assert len(deeper) == 5 * 8
     assert not any(step.before for step in plan([KNOWN["atree-fig12d"]], "small"))
+
+
+def test_a_switch_may_be_a_setting_of_one_workload():
+    """The depth of a rule is that of its leaves only among the paper's own rules."""
+    papers = {"walk": True, "share": False}
+    assert point(DEWEY, "fontoura", {"depth": 3}).switches == {**papers, "depth": 3}
+    assert point(DEWEY, "fontoura", {}).switches == {**papers, "depth": 2}
+    assert point(DEWEY, "abe-gen", {"depth": 3}).switches == papers

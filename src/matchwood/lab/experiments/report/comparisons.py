@@ -227,7 +227,8 @@ def _published(chosen: Iterable[Experiment]) -> list[Contestant]:
     by_algorithm: dict[str, Contestant] = {ATREE.algorithm: ATREE}
     for experiment in chosen:
         for contestant in experiment.contestants:
-            if not contestant.switches and contestant not in (ENGINE, BATCH):
+            published = contestant.as_published or not contestant.switches
+            if published and contestant not in (ENGINE, BATCH):
                 by_algorithm.setdefault(contestant.algorithm, contestant)
     return list(by_algorithm.values())
 

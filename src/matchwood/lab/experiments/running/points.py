@@ -9,7 +9,7 @@ from functools import cache
 from graphlib import TopologicalSorter
 from typing import Any
 
-from matchwood.lab.experiments.experiment import Contestant, Experiment
+from matchwood.lab.experiments.experiment import Contestant, Experiment, FromWorkload
 from matchwood.lab.workloads.catalogue import WORKLOADS
 
 
@@ -62,7 +62,20 @@ def point(contestant: Contestant, workload: str, settings: dict[str, Any]) -> Po
     complete = {**defaults(workload), **settings}
     if not complete.get("order", 1):
         del complete["order"]  # 0 is the default, so that other figures share the point
-    return Point(workload, complete, contestant.algorithm, dict(contestant.switches))
+    return Point(
+        workload, complete, contestant.algorithm, _switches(contestant, workload, complete)
+    )
+
+
+def _switches(contestant: Contestant, workload: str, settings: dict[str, Any]) -> dict[str, Any]:
+    """The switches of a contestant on a workload."""
+    switches: dict[str, Any] = {}
+    for name, value in contestant.switches.items():
+        if not isinstance(value, FromWorkload):
+            switches[name] = value
+        elif value.workload == workload:
+            switches[name] = settings[value.setting]
+    return switches
 
 
 @cache

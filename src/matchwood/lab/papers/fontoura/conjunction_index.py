@@ -56,7 +56,8 @@ class ConjunctionIndex:
         self.walk = walk
         longest = int(sizes.max(initial=0))
         self._first = np.searchsorted(sizes, np.arange(longest + 2)).astype(np.int64)  # of size k
-        self._left = sizes.astype(np.uint16 if longest < 1 << 16 else np.uint32)
+        counts = sizes[:0] if walk else sizes  # a walk counts nothing
+        self._left = counts.astype(np.uint16 if longest < 1 << 16 else np.uint32)
         self._keys, self._start, self._entries = _lists(conjunctions)
 
     @classmethod

@@ -19,7 +19,6 @@ import numpy as np
 
 from matchwood.kernels.array_types import Int32Array, Int64Array
 from matchwood.lab.papers.fontoura.annotation_index import AnnotationIndex
-from matchwood.lab.papers.shared.forms import Forms, forms
 from matchwood.lab.papers.shared.predicate_lookup import PredicateLookup
 from matchwood.lab.papers.shared.protocol import Algorithm, Id, Rule, Rules, Work
 
@@ -62,8 +61,8 @@ class Delta(Algorithm):
         super().__init__(rules)
 
     @abstractmethod
-    def index(self, forms: Forms) -> AnnotationIndex:
-        """An index of some rules."""
+    def index(self, program: Int32Array, start: Int64Array) -> AnnotationIndex:
+        """An index of some rules, given as postfix programs over the atoms of `predicates`."""
 
     def build(self, rules: dict[Id, Rule]) -> None:
         self.predicates = PredicateLookup()
@@ -158,8 +157,7 @@ class Delta(Algorithm):
             np.concatenate([group.program for group in kept]),
             np.concatenate(([0], np.cumsum(np.concatenate(lengths)))).astype(np.int64),
         )
-        atoms = self.predicates.atoms
-        return _Part(merged, self.index(forms(merged.program, merged.start, atoms)))
+        return _Part(merged, self.index(merged.program, merged.start))
 
     def _kept(self, rules: _Rules) -> _Rules:
         alive = self._alive[rules.numbers]

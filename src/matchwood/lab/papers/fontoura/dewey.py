@@ -23,9 +23,8 @@ from numpy.typing import NDArray
 from matchwood.kernels.array_types import Int32Array
 from matchwood.lab.papers.fontoura import dewey_kernels as kernels
 from matchwood.lab.papers.fontoura.annotation_index import AnnotationIndex, Annotations
-from matchwood.lab.papers.fontoura.delta import Delta
-from matchwood.lab.papers.fontoura.leaves import Leaves, leaves
-from matchwood.lab.papers.shared.forms import Forms
+from matchwood.lab.papers.fontoura.by_leaves import ByLeaves
+from matchwood.lab.papers.fontoura.leaves import Leaves
 
 
 def _short_operands() -> NDArray[np.uint8]:
@@ -44,7 +43,7 @@ def _short_operands() -> NDArray[np.uint8]:
 _SHORT = _short_operands()
 
 
-class DeweyId(Delta):
+class DeweyId(ByLeaves):
     """Conjunctions by index, and rules by the Dewey IDs of those that are true.
 
     >>> algorithm = DeweyId({"a": "x = 1 and (y = 2 or z = 3)", "b": "x = 2"})
@@ -55,8 +54,8 @@ class DeweyId(Delta):
     name = "Dewey ID"
     paper = "Fontoura et al. 2010, §3"
 
-    def index(self, forms: Forms) -> AnnotationIndex:
-        return DeweyIndex(leaves(forms), self.walk)
+    def index_of(self, trees: Leaves) -> AnnotationIndex:
+        return DeweyIndex(trees, self.walk, self.share)
 
 
 class DeweyIds(NamedTuple):
@@ -70,9 +69,9 @@ class DeweyIds(NamedTuple):
 class DeweyIndex(AnnotationIndex):
     """Leaves by their Dewey ID."""
 
-    def __init__(self, trees: Leaves, walk: bool = False) -> None:
+    def __init__(self, trees: Leaves, walk: bool = False, share: bool = True) -> None:
         ids = annotate(trees)
-        self.note(trees.conjunctions, ids.words, walk=walk)
+        self.note(trees.conjunctions, ids.words, walk=walk, share=share)
         self._table = ids.table
         self._levels = tuple(np.zeros((4, ids.longest + 1), np.int32))
 

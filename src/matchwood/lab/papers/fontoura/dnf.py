@@ -12,12 +12,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from matchwood.kernels.array_types import Int32Array
+from matchwood.kernels.array_types import Int32Array, Int64Array
 from matchwood.lab.papers.fontoura import dnf_kernels as kernels
 from matchwood.lab.papers.fontoura.annotation_index import AnnotationIndex, Annotations
 from matchwood.lab.papers.fontoura.conjunction_index import Conjunctions
 from matchwood.lab.papers.fontoura.delta import Delta
-from matchwood.lab.papers.shared.forms import Forms
+from matchwood.lab.papers.shared.forms import Forms, forms
 from matchwood.lab.papers.shared.protocol import OverBudget, Rules
 
 # The most literals of the normal forms of all rules of an index: one GiB.
@@ -45,8 +45,9 @@ class Dnf(Delta):
         self.budget = budget
         super().__init__(rules, walk)
 
-    def index(self, forms: Forms) -> AnnotationIndex:
-        return DisjunctIndex(forms, self.budget, self.share, self.walk)
+    def index(self, program: Int32Array, start: Int64Array) -> AnnotationIndex:
+        written = forms(program, start, self.predicates.atoms)
+        return DisjunctIndex(written, self.budget, self.share, self.walk)
 
 
 class DisjunctIndex(AnnotationIndex):

@@ -17,16 +17,15 @@ from numpy.typing import NDArray
 from matchwood.kernels.array_types import Int32Array
 from matchwood.lab.papers.fontoura import interval_kernels as kernels
 from matchwood.lab.papers.fontoura.annotation_index import AnnotationIndex, Annotations
-from matchwood.lab.papers.fontoura.delta import Delta
+from matchwood.lab.papers.fontoura.by_leaves import ByLeaves
 from matchwood.lab.papers.fontoura.interval_kernels import (
     MOST,
 )
-from matchwood.lab.papers.fontoura.leaves import Leaves, leaves
-from matchwood.lab.papers.shared.forms import Forms
+from matchwood.lab.papers.fontoura.leaves import Leaves
 from matchwood.lab.papers.shared.protocol import Unsupported
 
 
-class IntervalId(Delta):
+class IntervalId(ByLeaves):
     """Conjunctions by index, and rules by the intervals that cover them.
 
     >>> algorithm = IntervalId({"a": "x = 1 and (y = 2 or z = 3)", "b": "x = 2"})
@@ -37,15 +36,15 @@ class IntervalId(Delta):
     name = "Interval ID"
     paper = "Fontoura et al. 2010, §4"
 
-    def index(self, forms: Forms) -> AnnotationIndex:
-        return IntervalIndex(leaves(forms), self.walk)
+    def index_of(self, trees: Leaves) -> AnnotationIndex:
+        return IntervalIndex(trees, self.walk, self.share)
 
 
 class IntervalIndex(AnnotationIndex):
     """Leaves by the interval that LABEL gives them."""
 
-    def __init__(self, trees: Leaves, walk: bool = False) -> None:
-        self.note(trees.conjunctions, label(trees), walk=walk)
+    def __init__(self, trees: Leaves, walk: bool = False, share: bool = True) -> None:
+        self.note(trees.conjunctions, label(trees), walk=walk, share=share)
         self._matched = np.zeros(MOST + 1, np.int64)
         self._mark = 0
 

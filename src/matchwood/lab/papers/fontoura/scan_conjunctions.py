@@ -12,12 +12,11 @@ import numpy as np
 from matchwood.kernels.array_types import Int32Array
 from matchwood.lab.papers.fontoura import scan_conjunctions_kernels as kernels
 from matchwood.lab.papers.fontoura.annotation_index import AnnotationIndex, Annotations
-from matchwood.lab.papers.fontoura.delta import Delta
-from matchwood.lab.papers.fontoura.leaves import Leaves, leaves
-from matchwood.lab.papers.shared.forms import Forms
+from matchwood.lab.papers.fontoura.by_leaves import ByLeaves
+from matchwood.lab.papers.fontoura.leaves import Leaves
 
 
-class ScanConjunctions(Delta):
+class ScanConjunctions(ByLeaves):
     """Rules that have a true conjunction, evaluated one by one.
 
     >>> algorithm = ScanConjunctions({"a": "x = 1 and (y = 2 or z = 3)", "b": "x = 2"})
@@ -30,8 +29,8 @@ class ScanConjunctions(Delta):
     name = "Scan with conjunction match"
     paper = "Fontoura et al. 2010, §5.2"
 
-    def index(self, forms: Forms) -> AnnotationIndex:
-        return TreeIndex(leaves(forms), self.walk)
+    def index_of(self, trees: Leaves) -> AnnotationIndex:
+        return TreeIndex(trees, self.walk, self.share)
 
 
 class TreeIndex(AnnotationIndex):
@@ -41,9 +40,9 @@ class TreeIndex(AnnotationIndex):
     is its conjunction.
     """
 
-    def __init__(self, trees: Leaves, walk: bool = False) -> None:
+    def __init__(self, trees: Leaves, walk: bool = False, share: bool = True) -> None:
         rule_of = np.repeat(np.arange(len(trees.start) - 1, dtype=np.int32), np.diff(trees.start))
-        numbers = self.note(trees.conjunctions, rule_of[trees.words >= 0], walk=walk)
+        numbers = self.note(trees.conjunctions, rule_of[trees.words >= 0], walk=walk, share=share)
         operators = np.concatenate(([0], np.cumsum(trees.words < 0)))
         self._tree_start = trees.start + operators[trees.start]
         self._tree = np.empty(int(self._tree_start[-1]), np.int32)
