@@ -22,7 +22,11 @@ class Format:
     options: tuple[str, ...] = ()  # names of the options that it takes
 
 
-FORMATS: dict[str, Format] = {}
+FORMATS: dict[str, Format] = {
+    "sigma": Format(
+        "matchwood.imports.sigma", "Sigma detections", options=("pipelines", "text_patterns")
+    ),
+}
 
 Source = str | os.PathLike[str]
 

@@ -87,6 +87,8 @@ def rows_of(path: Path) -> list[dict]:
         ("import lines", "Missing argument"),
         ("import letters good.txt", "no such format: 'letters'; expected one of "),
         ("import lines none.txt", "none.txt: no such file or folder"),
+        ("import lines good.txt --pipeline p.yml", "lines takes no options, found pipelines"),
+        ("import sigma good.txt --pipeline none.yml", "no such pipeline: 'none.yml' is no file"),
         ("import lines good.txt -o no/rules.jsonl", "no/rules.jsonl: No such file or directory"),
     ],
 )
@@ -94,3 +96,29 @@ def test_misuse(command, arguments: str, says: str) -> None:
     code, out, err = command(*arguments.split())
     assert (code, out) == (2, "")
     assert says in err
+
+
+SIGMA = """\
+title: One
+logsource: {product: windows}
+detection: {s: {a: x}, condition: s}
+---
+title: Two
+logsource: {product: windows}
+detection: {s: {a|contains: '44'}, condition: s}
+"""
+PIPELINE = "transformations: [{id: names, type: field_name_mapping, mapping: {a: A}}]\n"
+
+
+def test_options_of_sigma(command, files: Path) -> None:
+    (files / "sigma.yml").write_text(SIGMA)
+    (files / "pipeline.yml").write_text(PIPELINE)
+    code, out, err = command("import", "sigma", "sigma.yml", "--pipeline", "pipeline.yml")
+    assert (code, json.loads(out)["rule"]) == (1, "A ilike 'x'")
+    assert err.startswith("sigma.yml:5: rule 'Two': A: the pattern '*44*' also matches numbers")
+    code, out, err = command("import", "sigma", "sigma.yml", "--text-patterns")
+    assert (code, err) == (0, "2 rules imported, 0 not\n")
+    assert [json.loads(line)["rule"] for line in out.splitlines()] == [
+        "a ilike 'x'",
+        "a ilike '%44%'",
+    ]

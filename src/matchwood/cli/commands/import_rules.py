@@ -28,17 +28,35 @@ def import_rules(
         bool,
         typer.Option("--strict", help="Write nothing if any rule cannot be imported exactly."),
     ] = False,
+    pipelines: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--pipeline",
+            metavar="NAME",
+            help="For sigma: a processing pipeline of pySigma, by its name or as a file.",
+        ),
+    ] = None,
+    text_patterns: Annotated[
+        bool,
+        typer.Option(
+            "--text-patterns",
+            help="For sigma: patterns are meant for text only, also those that match numbers.",
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Import rules from another format; those that cannot be said exactly are listed."""
-    if kind not in FORMATS:
-        misuse(f"no such format: {kind!r}; expected one of {', '.join(FORMATS)}")
     for source in sources:
         if not source.exists():
             misuse(f"{source}: no such file or folder")
+    given = {"pipelines": pipelines, "text_patterns": text_patterns}
+    try:
+        found = read(kind, sources, **{name: value for name, value in given.items() if value})
+    except (ValueError, ImportError) as error:
+        misuse(str(error))
     rules: list[ImportedRule] = []
     refused: list[NotImported] = []
-    for each in read(kind, sources):
+    for each in found:
         if isinstance(each, ImportedRule):
             rules.append(each)
             continue
