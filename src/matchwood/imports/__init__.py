@@ -4,11 +4,15 @@
 the reason and the place, for each one that cannot. An imported rule means, event by event, what the
 original means where it lives.
 
-    imported    what an importer yields
-    formats     the formats by name, and `read`
+    imported          what an importer yields
+    formats           the formats by name, and `read`
+    json_documents    files that hold one JSON value, or one on each line
 
-Each format has a module or a package of its own. It has a function `read_rules(sources, options)`,
-and is imported only when its format is read.
+    sigma             detections of Sigma
+    event_patterns    patterns of EventBridge, and filter policies of SNS
+
+Each format has a module or a package of its own, with a function `read_rules(sources, **options)`,
+which is imported only when the format is read.
 """
 
 from matchwood.imports.formats import FORMATS, read

@@ -26,6 +26,12 @@ FORMATS: dict[str, Format] = {
     "sigma": Format(
         "matchwood.imports.sigma", "Sigma detections", options=("pipelines", "text_patterns")
     ),
+    "eventbridge": Format(
+        "matchwood.imports.event_patterns.eventbridge", "event patterns of Amazon EventBridge"
+    ),
+    "sns": Format(
+        "matchwood.imports.event_patterns.sns", "filter policies of Amazon SNS", ("scope",)
+    ),
 }
 
 Source = str | os.PathLike[str]

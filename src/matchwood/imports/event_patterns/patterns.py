@@ -1,0 +1,62 @@
+"""A pattern as a rule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from matchwood.imports.event_patterns.branches import Branch, branches_of
+from matchwood.imports.event_patterns.comparisons import either, has_value
+from matchwood.imports.event_patterns.consistency import PatternField, conditions, conjunction
+from matchwood.language.builder import attr
+from matchwood.language.tree import Node
+
+
+def rule_of_pattern(pattern: Any, never_lists: frozenset[tuple[str, ...]] = frozenset()) -> Node:
+    """The rule that an event passes if the pattern matches it.
+
+    `never_lists` are paths at which an event never has a list.
+
+    >>> pattern = {"source": ["shop"], "detail": {"lines": {"sku": ["x"], "count": [1]}}}
+    >>> print(rule_of_pattern(pattern))
+    any(detail.lines, count = 1 and sku = 'x') and source = 'shop'
+    """
+    return any_of(
+        [
+            conditions(
+                [PatternField(tuple(name.split(".")), tests) for name, tests in branch.items()],
+                never_lists,
+            )
+            for branch in branches_of(pattern)
+        ]
+    )
+
+
+def rule_of_policy(policy: Any) -> Node:
+    """The rule about the attributes of a message; their names have no structure.
+
+    Of a message without attributes, no policy is true.
+
+    >>> print(rule_of_policy({"store": ["a.b"], "price": [{"numeric": [">", 5]}]}))
+    price > 5 and store = 'a.b'
+    """
+    return any_of([_of_attributes(branch) for branch in branches_of(policy)])
+
+
+def _of_attributes(branch: Branch) -> list[Node]:
+    found = conditions(
+        [PatternField((name,), tests) for name, tests in branch.items()], frozenset()
+    )
+    if all(tests.absent for tests in branch.values()):
+        found.append(has_value(attr("*")))
+    return found
+
+
+def any_of(branches: Sequence[list[Node]]) -> Node:
+    """The rule for branches, with what they have in common said once."""
+    common = [node for node in branches[0] if all(node in branch for branch in branches[1:])]
+    rests = [[node for node in branch if node not in common] for branch in branches]
+    if not all(rests):
+        return conjunction(common)
+    distinct = list(dict.fromkeys(map(conjunction, rests)))
+    return conjunction([*common, either(distinct)])

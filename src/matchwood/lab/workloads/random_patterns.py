@@ -1,0 +1,139 @@
+"""Random event patterns, as EventBridge has them, and events that often come close to them.
+
+Names, values and depth are few, so that patterns match often, and all comparisons, lists of
+objects, missing fields and values of the wrong type meet.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+TEXTS = (
+    *("", "a", "ab", "abc", "b", "AB", "Ab", "task", "TASK", "Tas\u212a", "k", "straße", "STRASSE"),
+    *("100%", "a_b", "a*b", "a\\b", "é", "É", "5", "true", "null", "x\ny", "日本", "😀"),
+    *("10.0.0.1", "10.0.0.9", "10.200.0.1", "192.168.1.1", "2001:db8::1", "2001:DB8:0::1", "::1"),
+)
+NUMBERS = (0, 1, 5, 5.0, -1, 0.1, 2.5, 300, 1e3, 1e-7)
+NETWORKS = ("10.0.0.0/8", "10.0.0.0/30", "192.168.1.7/24", "2001:db8::/32", "fe80::/10")
+LEAVES = ("a", "b", "c")
+OBJECTS = ("o", "p")
+
+
+class RandomPatterns:
+    """Patterns and events, drawn one after another from a seed."""
+
+    def __init__(self, seed: int) -> None:
+        self._chance = random.Random(seed)
+
+    def pattern(self, depth: int = 3, names: tuple[str, ...] = LEAVES) -> dict[str, Any]:
+        """A pattern that event-ruler takes."""
+        chance = self._chance
+        fields: dict[str, Any] = {}
+        if depth > 1 and chance.random() < 0.15:
+            fields["$or"] = [self.pattern(depth - 1, names) for _ in range(chance.randint(2, 3))]
+        if depth > 1 and chance.random() < 0.6:
+            for name in chance.sample(OBJECTS, chance.choice((1, 1, 2))):
+                fields[name] = self.pattern(depth - 1, names)
+        if not fields or chance.random() < 0.6:
+            for name in chance.sample(names, chance.choice((1, 1, 2))):
+                fields[name] = self.values()
+        keys = list(fields)
+        chance.shuffle(keys)
+        return {key: fields[key] for key in keys}
+
+    def values(self) -> list[Any]:
+        """The list of one field; null is in it only beside `exists`."""
+        chance = self._chance
+        if chance.random() < 0.2:
+            return [{"exists": False}, *self._further()]
+        return [self._comparison() for _ in range(chance.choice((1, 1, 1, 2, 3)))]
+
+    def _further(self) -> list[Any]:
+        return [self._comparison()] if self._chance.random() < 0.3 else []
+
+    def _comparison(self) -> Any:
+        chance = self._chance
+        if chance.random() < 0.3:
+            return chance.choice((*TEXTS, *NUMBERS, True, False))
+        return chance.choice(self._kinds)(self)
+
+    def _text(self) -> str:
+        return self._chance.choice(TEXTS)
+
+    def _cased(self) -> str:
+        """event-ruler compares no characters beyond U+FFFF without case."""
+        return self._chance.choice([text for text in TEXTS if text != "😀"])
+
+    def _some(self, draw: Callable[[], Any]) -> Any:
+        """One value, or a list of values."""
+        return [draw() for _ in range(2)] if self._chance.random() < 0.5 else draw()
+
+    def _part(self) -> str:
+        """Text that a prefix or a suffix may be, where it may not be empty."""
+        return self._chance.choice(("a", "ab", "T", "1", "k", "%", "日", "e"))
+
+    def _wildcards(self) -> str:
+        return self._chance.choice(
+            ("*", "a*", "*b", "a*b", "*a*", "1*0*", "a\\*b", "a\\\\*", "*_*")
+        )
+
+    def _numeric(self) -> dict[str, Any]:
+        chance = self._chance
+        low, high = chance.choice(((-1, 0), (0, 5), (0.1, 300), (1, 2.5), (0, 1000.0)))
+        if chance.random() < 0.4:
+            return {"numeric": [chance.choice(("=", "<", "<=", ">", ">=")), high]}
+        return {"numeric": [chance.choice((">", ">=")), low, chance.choice(("<", "<=")), high]}
+
+    def _anything_but(self) -> dict[str, Any]:
+        inner: dict[str, Callable[[], Any]] = {
+            "texts": self._text,
+            "numbers": lambda: self._chance.choice(NUMBERS),
+            "prefix": self._part,
+            "suffix": self._part,
+            "wildcard": self._wildcards,
+            "equals-ignore-case": self._cased,
+        }
+        word = self._chance.choice(list(inner))
+        some = self._some(inner[word])
+        return {"anything-but": some if word in ("texts", "numbers") else {word: some}}
+
+    _kinds: tuple[Callable[[RandomPatterns], Any], ...] = (
+        lambda self: {"prefix": self._text()},
+        lambda self: {"prefix": {"equals-ignore-case": self._cased()}},
+        lambda self: {"suffix": self._text()},
+        lambda self: {"suffix": {"equals-ignore-case": self._cased()}},
+        lambda self: {"equals-ignore-case": self._cased()},
+        lambda self: {"wildcard": self._wildcards()},
+        lambda self: {"exactly": self._text()},
+        lambda self: {"cidr": self._chance.choice(NETWORKS)},
+        lambda self: {"exists": True},
+        lambda self: self._numeric(),
+        lambda self: self._anything_but(),
+        lambda self: self._anything_but(),
+    )
+
+    def event(self, depth: int = 3) -> dict[str, Any]:
+        """An event without nulls, and without lists directly in lists."""
+        made: dict[str, Any] = {}
+        for name in (*LEAVES, *OBJECTS):
+            if self._chance.random() < 0.75:
+                made[name] = self._value(depth, name in OBJECTS)
+        return made
+
+    def _value(self, depth: int, is_object: bool) -> Any:
+        chance = self._chance
+        if depth > 1 and chance.random() < (0.9 if is_object else 0.05):
+            if chance.random() < 0.6:
+                return [self._item(depth) for _ in range(chance.randint(0, 3))]
+            return self.event(depth - 1)
+        if chance.random() < 0.25:
+            return [self._single() for _ in range(chance.randint(0, 3))]
+        return self._single()
+
+    def _item(self, depth: int) -> Any:
+        return self.event(depth - 1) if self._chance.random() < 0.9 else self._single()
+
+    def _single(self) -> Any:
+        return self._chance.choice((*TEXTS, *NUMBERS, True, False))
