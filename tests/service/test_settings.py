@@ -48,6 +48,8 @@ def test_the_environment_goes_before_the_file(tmp_path) -> None:
             "did you mean MATCHWOOD_LIMITS_STREAMS?",
         ),
         ({}, {"MATCHWOOD_WEBHOOKS_PRIVATE_ADDRESSES": "maybe"}, "must be true or false"),
+        ({"aliases": {"a": 5}}, {}, "aliases: the aliases of 'a' are a name or several"),
+        ({"aliases": {"a*": "b"}}, {}, "aliases: the alias 'b' of 'a*'"),
         ({"keys": [{"name": "a"}]}, {}, "a key has name, role and sha256"),
         ({"keys": [{"name": "a", "role": "x", "sha256": "0" * 64}]}, {}, "the role of key 'a'"),
         (

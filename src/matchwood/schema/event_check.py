@@ -59,7 +59,7 @@ def violations(schema: Definitions, event: Event) -> Iterator[Violation]:
         use = view.uses.get(name)
         if use is not None:
             yield from _values(schema.attributes[name], name, event, use, view)
-        elif event[name] != NULL and not _is_object(event.raw[name], name, view.uses):
+        elif event[name] != NULL and not _is_object(event.raw[name], name, _spellings(event, view)):
             yield Violation("R3", name, f"no such attribute {_in(view)}{nearest(name, view.uses)}")
 
 
@@ -72,6 +72,13 @@ def _attributes(event: Event, view: EventView) -> Iterable[str]:
         known = [a for a in event.aliases.attributes_of(name) if a in view.uses]
         found |= dict.fromkeys(known if known and name not in view.uses else [name])
     return found
+
+
+def _spellings(event: Event, view: EventView) -> Iterable[str]:
+    """All names under which an event may have the attributes of a view."""
+    if event.aliases is None:
+        return view.uses
+    return (name for use in view.uses for name in event.aliases.spellings(use))
 
 
 def _wrong_types(schema: Definitions, named: tuple[str, ...]) -> Iterator[Violation]:
@@ -131,7 +138,7 @@ def _in(view: EventView) -> str:
     return f"in {' and '.join(view.types)}" if view.types else "by the schema"
 
 
-def _is_object(value: object, name: str, known: Mapping[str, Use]) -> bool:
+def _is_object(value: object, name: str, known: Iterable[str]) -> bool:
     """Whether a value is an object, or a list of objects, whose attributes are known."""
     if isinstance(value, LISTS):
         holds = all(isinstance(item, Mapping) for item in value)

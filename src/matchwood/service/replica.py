@@ -15,6 +15,7 @@ from typing import Any
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
+from matchwood.language.events import Event
 from matchwood.service.housekeeping import Housekeeping
 from matchwood.service.loading import prepare_kernels
 from matchwood.service.matching_service import MatchingService
@@ -56,7 +57,8 @@ class Replica(MatchingService):
             return
         self._opened = True
         self._engine = open_engine(self.settings)
-        self.follower = RuleFollower(self._engine, self.settings, operators=self.load_operators())
+        made_with = {"operators": self.load_operators(), "aliases": self.settings.aliases}
+        self.follower = RuleFollower(self._engine, self.settings, **made_with)
 
     async def start(self) -> None:
         reporting = asyncio.create_task(self.loading.report())
@@ -142,7 +144,7 @@ class Replica(MatchingService):
 
     def check_event(self, event: Mapping[str, Any]) -> None:
         if self.follower.schema is not None:
-            self.follower.schema.admit_event(event)
+            self.follower.schema.admit_event(Event(event, self.settings.aliases))
 
     def check_rule(self, rule: object) -> None:
         if self.follower.schema is not None:

@@ -125,7 +125,11 @@ class Service(MatchingService):
         self.roster = SubscriptionRoster.of(numbers, expires, cursors)
         self.delivery = DeliveryParts(self.storage, self.roster, settings, self.metrics)
         self.schema = EventSchema(engine, writer, settings)
-        made_with = {"operators": self._operators, "schema": self.schema.load()}
+        made_with = {
+            "operators": self._operators,
+            "schema": self.schema.load(),
+            "aliases": settings.aliases,
+        }
         self.index = SubscriptionIndex(settings.data, database, settings.limits, **made_with)
         self.index.load(engine, numbers, writer.counters["change"])
         check_rule = self.schema.check_rule

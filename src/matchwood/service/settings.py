@@ -15,6 +15,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from matchwood.language.aliases import Aliases, aliases_of
+
 # The prefix of environment variables that are settings.
 ENVIRONMENT_PREFIX = "MATCHWOOD_"
 # Seconds of a day.
@@ -167,6 +169,8 @@ class Settings:
     shutdown_seconds: float = 10.0
     # The least level of messages that are logged.
     log_level: str = "info"
+    # Other names under which events have attributes.
+    aliases: Aliases | None = None
     keys: tuple[Key, ...] = ()
     limits: Limits = field(default_factory=Limits)
     webhooks: WebhookSettings = field(default_factory=WebhookSettings)
@@ -238,6 +242,8 @@ def _filled(settings: Any, replacements: Mapping[str, Any], prefix: str) -> Any:
         before = getattr(settings, name)
         if name == "keys":
             values[name] = _keys(value)
+        elif name == "aliases":
+            values[name] = _aliases(value)
         elif isinstance(before, Limits | WebhookSettings):
             if not isinstance(value, Mapping):
                 raise SettingsError(f"{prefix}{name} must be a table, found {value!r}")
@@ -268,6 +274,13 @@ def _type_name(value: Any) -> str:
     if isinstance(value, int):
         return "an integer"
     return "a number" if isinstance(value, float) else "a string"
+
+
+def _aliases(value: Any) -> Aliases | None:
+    try:
+        return aliases_of(value)
+    except (TypeError, ValueError) as error:
+        raise SettingsError(f"aliases: {error}") from None
 
 
 def _keys(tables: Any) -> tuple[Key, ...]:
@@ -321,7 +334,7 @@ def _from_environment(settings: Settings, variables: Mapping[str, str]) -> Setti
             _refuse_unknown(variables, f"{name}_", {inner.name for inner in fields(before)})
             if table:
                 values[setting.name] = table
-        elif setting.name != "keys" and (text := variables.get(name)) is not None:
+        elif setting.name not in ("keys", "aliases") and (text := variables.get(name)) is not None:
             values[setting.name] = _parsed(before, text, name)
     filled: Settings = _filled(settings, values, "")
     return filled

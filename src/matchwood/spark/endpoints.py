@@ -52,6 +52,7 @@ class EventSource(RowSource):
     keep: Texts
     attributes: str | None = None
     value: Literal["json"] | None = None  # of Kafka: what the values of messages are
+    aliases: Mapping[str, str | Texts] = field(default_factory=dict)  # other names of attributes
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -90,7 +90,7 @@ def test_what_python_evaluates_is_interrupted(tmp_path) -> None:
         costly = running.subscribe(rule)
         index = running.service.index
         with pytest.raises(MatchTimeout):
-            index.matcher.store.snapshot.match(TimedEvent(event, 0.002))
+            index.matcher.store.snapshot.match(TimedEvent(event, None, 0.002))
         assert running.publish(event)["matched"] == 1
         path, headers = f"/subscriptions/{costly['id']}", running.as_subscriber(costly)
         assert running.http.get(path, headers=headers).json()["suspended"]

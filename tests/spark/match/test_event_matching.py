@@ -292,3 +292,41 @@ def test_events_are_held_to_the_schema_if_that_is_asked_for(spark):
     assert {row["key"]: row["reason"][:2] for row in rejected} == reasons
     with pytest.raises(ValueError, match="without a schema"):
         match_events(events, compile_rules(rules), keep=["key"], enforce=True)
+
+
+ALIASES = {"host": ["Host Name", "computer"], "*": "data.*"}
+SPELT = [
+    {"key": 0, "computer": "a", "Host Name": None, "data": {"size": 11, "host": "b"}},
+    {"key": 1, "computer": "a", "Host Name": "b", "data": {"size": None, "host": "a"}},
+    {"key": 2, "computer": None, "Host Name": None, "data": {"size": 3, "host": "a"}},
+]
+SPELT_RULES = [("a", "host = 'a'"), ("large", "size > 10"), ("none", "size is null")]
+SPELT_RIGHT = {(0, "a"), (0, "large"), (1, "none"), (2, "a")}
+
+
+@LAYOUTS
+@pytest.mark.parametrize("form", ["columns", "json", "map"])
+def test_aliases(spark, layout, form):
+    rules = compile_rules(spark.createDataFrame(SPELT_RULES, "id string, rule string"))
+    kinds = "key long, computer string, `Host Name` string, data struct<size: long, host: string>"
+    if form == "columns":
+        frame, attributes = spark.createDataFrame(SPELT, kinds), None
+    elif form == "json":
+        texts = [(one["key"], json.dumps(one)) for one in SPELT]
+        frame, attributes = spark.createDataFrame(texts, "key long, event string"), "event"
+    else:
+        flat = [{"computer": one["computer"], "data.host": one["data"]["host"]} for one in SPELT]
+        frame = spark.createDataFrame(list(enumerate(flat)), "key long, event map<string, string>")
+        attributes = "event"
+    found = match_events(
+        frame, rules, keep=["key"], attributes=attributes, layout=layout, aliases=ALIASES
+    )
+    right = (
+        SPELT_RIGHT
+        if form != "map"
+        else {(0, "a"), (1, "a"), (2, "a")} | {(key, "none") for key in range(3)}
+    )
+    assert pairs(found) == right
+    if form == "columns":
+        assert rules.check(frame, aliases=ALIASES) == []
+        assert len(rules.check(frame)) == 2

@@ -189,3 +189,15 @@ def test_a_mapping_is_a_pipeline_without_lines():
     form["events"]["keeep"] = []
     with pytest.raises(PipelineError, match=r"pipeline: events\.keeep: unknown key 'keeep'"):
         Pipeline.of(form)
+
+
+def test_aliases(tmp_path):
+    section = '[events.aliases]\nhost = ["Host Name", "computer"]\n"*" = "Event.*"\n\n[matches]'
+    pipeline = read(tmp_path, GOOD.replace("[matches]", section))
+    assert pipeline.events.aliases == {"host": ("Host Name", "computer"), "*": "Event.*"}
+    wrong = GOOD.replace("[matches]", '[events.aliases]\nhost = "x*"\n\n[matches]')
+    assert refused(tmp_path, wrong) == (
+        ":8: [events] aliases: the alias 'x*' of 'host': either both end with `*`, or neither does"
+    )
+    wrong = GOOD.replace("[matches]", "[events.aliases]\nhost = 5\n\n[matches]")
+    assert refused(tmp_path, wrong) == ":9: host is text or a list of texts, found 5"

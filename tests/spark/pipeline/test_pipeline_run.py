@@ -329,6 +329,24 @@ def test_a_stage_that_fails_is_named(spark, form):
     assert error.value.stage == "match"
 
 
+@pytest.mark.parametrize("mode", ["batch", "stream"])
+def test_events_have_aliases(spark, form, tmp_path, mode):
+    if mode == "stream":
+        form = stream_form(form, tmp_path)
+    form["events"]["select"] = ["key", "age as years", "struct(tier, blocked) as data", "likes"]
+    form["events"]["aliases"] = {"age": ["old", "years"], "*": "data.*"}
+    summary = run(form, spark)
+    found = [(row.key, row.rule_id) for row in matches_of(spark, tmp_path, mode)]
+    assert sorted(found) == sorted(EXPECTED)
+    assert summary.warnings == ()
+
+
+def matches_of(spark, tmp_path, mode):
+    path = f"{tmp_path}/matches"
+    frame = spark.read.parquet(path) if mode == "batch" else read_matches(spark, path)
+    return frame.collect()
+
+
 def stream_form(form, tmp_path):
     form["events"] |= {"schema": SCHEMA, "options": {"maxFilesPerTrigger": 1}}
     form["job"] |= {"mode": "stream", "checkpoint": f"{tmp_path}/state", "trigger": "availableNow"}

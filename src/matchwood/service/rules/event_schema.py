@@ -15,6 +15,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, select
 
 from matchwood.language.errors import RuleError
+from matchwood.language.events import Event
 from matchwood.language.tree import Node
 from matchwood.schema import Schema, SchemaError
 from matchwood.service.problems import RequestProblem
@@ -78,7 +79,7 @@ class EventSchema:
     def check_event(self, event: Mapping[str, object]) -> None:
         """Raise an EventError if an event breaks R1, R2 or R3."""
         if self.current is not None:
-            self.current.admit_event(event)
+            self.current.admit_event(Event(event, self._settings.aliases))
 
     # Changes
 

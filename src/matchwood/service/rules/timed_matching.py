@@ -29,6 +29,7 @@ from contextlib import suppress
 from time import thread_time
 from typing import Any, NamedTuple
 
+from matchwood.language.aliases import Aliases
 from matchwood.language.events import Event
 from matchwood.language.seen import Seen
 from matchwood.match.parts.rule_columns import RuleDetails
@@ -73,8 +74,8 @@ class TimedEvent(Event):
 
     __slots__ = ("_deadline",)
 
-    def __init__(self, event: object, seconds: float) -> None:
-        super().__init__(event)
+    def __init__(self, event: object, aliases: Aliases | None, seconds: float) -> None:
+        super().__init__(event, aliases)
         self._deadline = thread_time() + seconds
 
     def __getitem__(self, attribute: str) -> Seen:
@@ -180,7 +181,7 @@ class TimedMatching:
         seconds = self._limits.match_seconds
         if not _may_take_long(snapshot, size) or not seconds or snapshot.calls_operators:
             return event
-        return TimedEvent(event, seconds)
+        return TimedEvent(event, snapshot.decider.aliases, seconds)
 
     def look_into(self, snapshot: Snapshot, event: Mapping[str, Any], seconds: float) -> None:
         """If an event took too long, find out why, but do not keep its publisher waiting."""
@@ -222,7 +223,8 @@ class TimedMatching:
         alone.store.update_texts([rule], "collect")
         begun = thread_time()
         try:
-            alone.store.snapshot.match(TimedEvent(event, 2 * self._limits.rule_seconds))
+            seconds = 2 * self._limits.rule_seconds
+            alone.store.snapshot.match(TimedEvent(event, alone.aliases, seconds))
         except MatchTimeout:
             pass
         return thread_time() - begun

@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from matchwood.language.aliases import Aliases, AliasForm, aliases_of
 from matchwood.match.parts.part_file import LANGUAGE
 from matchwood.schema import Schema
 from matchwood.spark.compile import pieces
@@ -91,10 +92,15 @@ class CompiledRules:
         """Send the segments to all executors, once per session; returns their names there."""
         return tuple(ship(spark, segment.path) for segment in self.segments)
 
-    def check(self, events: DataFrame | StructType, attributes: str | None = None) -> list[str]:
+    def check(
+        self,
+        events: DataFrame | StructType,
+        attributes: str | None = None,
+        aliases: Aliases | AliasForm | None = None,
+    ) -> list[str]:
         """What rules ask for and events with this schema cannot have, one sentence per problem."""
         schema = events if isinstance(events, StructType) else events.schema
-        return problems(schema, attributes, self.attributes)
+        return problems(schema, attributes, self.attributes, aliases_of(aliases))
 
     def save(self, path: str, *, overwrite: bool = False) -> None:
         """Write everything to a path that Spark can write, for `load`."""

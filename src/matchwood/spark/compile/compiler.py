@@ -24,6 +24,7 @@ from pyspark.sql.types import (
 from pyspark.storagelevel import StorageLevel
 
 from matchwood.index.build.statistics import Statistics
+from matchwood.language.aliases import Aliases, AliasForm
 from matchwood.schema import Schema
 from matchwood.spark.compile import pieces
 from matchwood.spark.compile.compiled_rules import (
@@ -63,17 +64,18 @@ def compile_rules(
     statistics: Statistics | None = None,
     events: DataFrame | StructType | None = None,
     attributes: str | None = None,
+    aliases: Aliases | AliasForm | None = None,
 ) -> CompiledRules:
     """Compile a table of rules on the executors.
 
     `id`, `rule`, `tags` (strings or arrays of them) and `priority` name columns. A rule that cannot
     be read is rejected, with the line and column of the mistake; so are all rules that have the
     same id. With `path`, the compiled rules are also written there, for `load`. With `events` (and
-    `attributes`, as in `match_events`), `.warnings` lists the attributes of rules that events do
-    not have, or have in another family. `schema` has the hierarchies for `isa`; with `enforce`,
-    rules that do not fit it are rejected. `operators` is the import path of a module whose
-    operators rules may call; executors import it. `statistics` (see `profile`) make matching
-    faster.
+    `attributes` and `aliases`, as in `match_events`), `.warnings` lists the attributes of rules
+    that events do not have, or have in another family. `schema` has the hierarchies for `isa`;
+    with `enforce`, rules that do not fit it are rejected. `operators` is the import path of a
+    module whose operators rules may call; executors import it. `statistics` (see `profile`) make
+    matching faster.
     """
     if enforce and schema is None:
         raise TypeError("enforce: expected a Schema, found None")
@@ -95,7 +97,7 @@ def compile_rules(
         compiled = _through_executors(spark, built, id_type, schema, folder)
     compiled.operators = operators
     if events is not None:
-        compiled.warnings = compiled.check(events, attributes)
+        compiled.warnings = compiled.check(events, attributes, aliases)
     return compiled
 
 

@@ -24,6 +24,7 @@ from pyspark.sql.types import (
     StructType,
 )
 
+from matchwood.language.aliases import Aliases
 from matchwood.language.values import Family
 from matchwood.schema import Schema
 from matchwood.schema.errors import nearest
@@ -43,6 +44,7 @@ class Reading(NamedTuple):
     wanted: tuple[str, ...] | None  # the attributes that rules mention; None for all
     keep: tuple[str, ...]  # the columns that go with matches
     schema: Schema | None = None  # the schema that events are held to
+    aliases: Aliases | None = None  # other names of attributes; `wanted` has them too
 
 
 def column(name: str) -> Column:
@@ -56,6 +58,7 @@ def prepare(
     keep: Sequence[str],
     wanted: Iterable[str] | None,
     schema: Schema | None = None,
+    aliases: Aliases | None = None,
 ) -> tuple[DataFrame, Reading]:
     """Select only the columns that executors need, and say how they are read.
 
@@ -68,12 +71,12 @@ def prepare(
             raise ValueError(f"keep: the events have no column {name!r}{nearest(name, names)}")
         if names.count(name) > 1:
             raise ValueError(f"keep: the events have {names.count(name)} columns {name!r}")
-    mentioned = None if wanted is None else tuple(sorted(wanted))
+    mentioned = spelled_needs(wanted, aliases)
     if attributes is not None:
         frame, reading = _in_one_column(
             events, attributes, keep, mentioned if schema is None else None
         )
-        return frame, reading._replace(schema=schema)
+        return frame, reading._replace(schema=schema, aliases=aliases)
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"the events have {names.count(name)} columns {name!r}")
@@ -81,7 +84,7 @@ def prepare(
     if schema is None:
         chosen = [field.name for field in events.schema if _is_attribute(field, mentioned)]
     else:
-        known = {*schema.attributes, schema.event_type}
+        known = {*_spellings(schema.attributes, aliases), schema.event_type}
         chosen = [
             field.name
             for field in events.schema
@@ -90,7 +93,19 @@ def prepare(
         ]
     kept = [name for name in keep if name not in chosen]
     frame = events.select(*(column(name) for name in (*chosen, *kept)))
-    return frame, Reading(COLUMNS, tuple(chosen), mentioned, tuple(keep), schema)
+    return frame, Reading(COLUMNS, tuple(chosen), mentioned, tuple(keep), schema, aliases)
+
+
+def spelled_needs(wanted: Iterable[str] | None, aliases: Aliases | None) -> tuple[str, ...] | None:
+    """The names under which events may have the attributes that rules mention; None for all."""
+    return None if wanted is None else tuple(sorted(_spellings(wanted, aliases)))
+
+
+def _spellings(attributes: Iterable[str], aliases: Aliases | None) -> set[str]:
+    """All names under which events may have some attributes."""
+    if aliases is None:
+        return set(attributes)
+    return {name for attribute in attributes for name in aliases.spellings(attribute)}
 
 
 def _is_attribute(field: StructField, mentioned: Sequence[str] | None) -> bool:
@@ -174,9 +189,15 @@ def family_of(kind: DataType) -> Family | None:
 
 
 def problems(
-    schema: StructType, attributes: str | None, asked: Mapping[str, Sequence[str]]
+    schema: StructType,
+    attributes: str | None,
+    asked: Mapping[str, Sequence[str]],
+    aliases: Aliases | None = None,
 ) -> list[str]:
     """What rules ask for and events with this schema cannot have, one sentence per problem."""
+    if aliases is not None:
+        there = dict(provided(schema))
+        asked = {_spelled(name, there, aliases): families for name, families in asked.items()}
     if attributes is not None:
         return _map_problems(schema, attributes, asked)
     known: dict[str, Any] = dict(provided(schema))
@@ -190,6 +211,11 @@ def problems(
             continue
         sentences += _misfits(name, known[name], families)
     return sentences
+
+
+def _spelled(attribute: str, known: Mapping[str, Any], aliases: Aliases) -> str:
+    """The first spelling of an attribute that events have; its own if they have none."""
+    return next((name for name in aliases.spellings(attribute) if name in known), attribute)
 
 
 def _is_open(kind: DataType) -> bool:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from matchwood.arrow.making import plain_array
 from matchwood.arrow.reading import is_list, rows_of, values_of
+from matchwood.language.aliases import Aliases
 from matchwood.language.errors import EventError
 from matchwood.language.events import Event
 from matchwood.language.values import is_text
@@ -47,7 +48,7 @@ class ReadEvents(NamedTuple):
 def read_events(table: Any, reading: Reading) -> ReadEvents:
     """The events of a table, as a `Reading` describes them."""
     read = _read(table, reading)
-    return read if reading.schema is None else _enforced(read, reading.schema)
+    return read if reading.schema is None else _enforced(read, reading.schema, reading.aliases)
 
 
 def _read(table: Any, reading: Reading) -> ReadEvents:
@@ -59,10 +60,10 @@ def _read(table: Any, reading: Reading) -> ReadEvents:
     return _texts(values_of(events), reading.wanted)
 
 
-def _enforced(read: ReadEvents, schema: Schema) -> ReadEvents:
+def _enforced(read: ReadEvents, schema: Schema, aliases: Aliases | None) -> ReadEvents:
     """Reject the events that break the schema too, with everything that they break."""
     rows = read.events if isinstance(read.events, list) else _rows(read.events)
-    reasons = [_broken(row, schema) for row in rows]
+    reasons = [_broken(row, schema, aliases) for row in rows]
     if not any(reasons):
         return read
     good = np.array([index for index, reason in enumerate(reasons) if not reason], np.int64)
@@ -75,12 +76,12 @@ def _enforced(read: ReadEvents, schema: Schema) -> ReadEvents:
     return ReadEvents(events, numbers[good], sorted([*read.rejected, *broken]))
 
 
-def _broken(row: Any, schema: Schema) -> str:
+def _broken(row: Any, schema: Schema, aliases: Aliases | None) -> str:
     """What a row breaks of a schema; '' if it breaks nothing."""
     if isinstance(row, EventError):
         return str(row)
     try:
-        return "; ".join(map(str, schema.check_event(row)))
+        return "; ".join(map(str, schema.check_event(Event(row, aliases))))
     except EventError as error:
         return str(error)
 

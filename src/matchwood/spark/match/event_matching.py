@@ -15,6 +15,7 @@ from pyspark.sql.types import (
     StructType,
 )
 
+from matchwood.language.aliases import Aliases, AliasForm, aliases_of
 from matchwood.schema import Schema
 from matchwood.spark.compile.compiled_rules import CompiledRules
 from matchwood.spark.compile.operator_modules import check_operators
@@ -43,6 +44,7 @@ def match_events(
     memory: int = MEMORY,
     rejects: str | None = None,
     enforce: bool = False,
+    aliases: Aliases | AliasForm | None = None,
 ) -> DataFrame:
     """Which rules are true of which events: the columns in `keep`, `rule_id`, `rules_version`.
 
@@ -59,6 +61,8 @@ def match_events(
     or R3 is rejected like one that cannot be read. All columns that can be attributes are then
     read.
 
+    `aliases` are other names under which events have an attribute, as for `Matcher`.
+
     `layout` is "replicated" (a worker opens all segments) or "sharded" (one at a time). By default
     it is replicated if the segments take at most `memory` bytes.
     """
@@ -67,7 +71,8 @@ def match_events(
     _check_arguments(keep, output, limit, layout, rejects)
     if layout is None:
         layout = layout_of(compiled, memory)
-    frame, reading = _prepared(events, compiled, keep, attributes, enforce)
+    spelled = aliases_of(aliases)
+    frame, reading = _prepared(events, compiled, keep, attributes, enforce, spelled)
     plan = _plan(events, compiled, reading, output, layout, rejects is not None, tags, limit)
     return _matched(events, frame, plan, compiled.version, keep, rejects)
 
@@ -88,13 +93,15 @@ def match_into_files(
     tags: Iterable[str] | None,
     limit: int | None,
     enforce: bool,
+    aliases: Aliases | AliasForm | None,
 ) -> DataFrame:
     """Matches that workers write to files in a folder of theirs.
 
     The result has a row with `facts` per task, and one with a `reason` per event that cannot be
     read; see `match_files`.
     """
-    frame, reading = _prepared(events, compiled, keep, attributes, enforce)
+    spelled = aliases_of(aliases)
+    frame, reading = _prepared(events, compiled, keep, attributes, enforce, spelled)
     plan = _plan(events, compiled, reading, output, REPLICATED, True, tags, limit)
     schema = _schema(events, keep, plan.id_type, output, True).add(FACTS, BinaryType())
     written = frame.mapInArrow(writing(plan, folder, compiled.version), schema)
@@ -140,6 +147,7 @@ def _prepared(
     keep: Sequence[str],
     attributes: str | None,
     enforce: bool,
+    aliases: Aliases | None,
 ) -> tuple[DataFrame, Reading]:
     """The columns of events that the rules need, and how a worker reads them."""
     check_executors(session_of(events))
@@ -147,7 +155,7 @@ def _prepared(
     if enforce and compiled.schema is None:
         raise ValueError("enforce: the rules were compiled without a schema to hold events to")
     enforced = compiled.schema if enforce else None
-    return prepare(events, attributes, keep, compiled.needs, enforced)
+    return prepare(events, attributes, keep, compiled.needs, enforced, aliases)
 
 
 def _matched(
@@ -174,15 +182,16 @@ def rejected_events(
     keep: Sequence[str],
     attributes: str | None = None,
     schema: Schema | None = None,
+    aliases: Aliases | AliasForm | None = None,
 ) -> DataFrame:
     """The events that cannot be read: the columns in `keep`, and `reason`.
 
-    With a `schema`, events that break it are among them.
+    With a `schema`, events that break it are among them; `aliases` are other names of attributes.
     """
     keep = _names(keep, "keep")
     if "reason" in keep:
         raise ValueError("keep: 'reason' is the name of a column that is added; rename yours")
-    frame, reading = prepare(events, attributes, keep, None, schema)
+    frame, reading = prepare(events, attributes, keep, None, schema, aliases_of(aliases))
     fields = [events.schema[name] for name in keep]
     columns = StructType([*fields, StructField("reason", StringType())])
     return frame.mapInArrow(rejecting(reading), columns)

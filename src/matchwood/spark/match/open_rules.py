@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterable, Iterator
 from itertools import chain
@@ -38,7 +39,9 @@ _lock = threading.Lock()
 def opened(plan: Plan) -> Opened:
     """The rules of a plan, mapped once per process; the least recently used ones are closed."""
     with _lock:
-        key = (*plan.names, plan.operators or "")
+        aliases = plan.reading.aliases
+        spelled = "" if aliases is None else json.dumps(aliases.form())
+        key = (*plan.names, plan.operators or "", spelled)
         rules = _opened.pop(key, None)
         if rules is None:
             for oldest in list(_opened)[: len(_opened) - MOST_OPEN + 1]:
@@ -57,7 +60,7 @@ def open_segments(names: Iterable[str], plan: Plan) -> Opened:
     from matchwood.operators.geo import available
 
     use_shipped(plan.kernels)
-    decider = Decider(available(plan.operators), plan.schema)
+    decider = Decider(available(plan.operators), plan.schema, None, plan.reading.aliases)
     snapshot = Snapshot.load([SparkFiles.get(name) for name in names], decider, verify=False)
     ids = snapshot.ids().values.cast(pa.string() if plan.id_type == "string" else pa.int64())
     return Opened(snapshot, ids, snapshot.priorities())

@@ -18,9 +18,10 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from matchwood.language.aliases import Aliases, AliasForm, aliases_of
 from matchwood.spark.compile.compiled_rules import CompiledRules
 from matchwood.spark.compile.operator_modules import check_operators
-from matchwood.spark.events.event_attributes import COLUMNS, Reading, provides
+from matchwood.spark.events.event_attributes import COLUMNS, Reading, provides, spelled_needs
 from matchwood.spark.kernel_shipping import ship_kernels
 from matchwood.spark.match.plan import EVENTS, REPLICATED, Plan
 from matchwood.spark.session import version_of
@@ -37,6 +38,7 @@ def register(
     columns: StructType | str | None = None,
     tags: Iterable[str] | None = None,
     limit: int | None = None,
+    aliases: Aliases | AliasForm | None = None,
 ) -> tuple[str, ...]:
     """Register two functions of SQL and return their names.
 
@@ -45,13 +47,15 @@ def register(
 
     `name_matches(table(…))` has one row per match, with all columns of the table and `rule_id`:
     `select * from name_matches(table(events))`. With `columns` (a schema) it returns only those
-    columns, which is faster; Spark 3 has this function only with `columns`.
+    columns, which is faster; Spark 3 has this function only with `columns`. `aliases` are other
+    names of attributes, as for `match_events`.
     """
     check_operators(spark, compiled.operators)
+    spelled = aliases_of(aliases)
     plan = Plan(
         compiled.ship(spark),
         compiled.id_type,
-        Reading(COLUMNS, (), compiled.needs, ()),
+        Reading(COLUMNS, (), spelled_needs(compiled.needs, spelled), (), None, spelled),
         EVENTS,
         REPLICATED,
         False,

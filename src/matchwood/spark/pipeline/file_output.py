@@ -77,6 +77,7 @@ class FileOutput:
             tags=pipeline.job.tags or None,
             limit=pipeline.job.limit,
             enforce=pipeline.job.enforce,
+            aliases=pipeline.events.aliases,
         ).persist(StorageLevel.DISK_ONLY)
         try:
             told = rows.where(F.col(FACTS).isNotNull()).select(FACTS).collect()

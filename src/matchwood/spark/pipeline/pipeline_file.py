@@ -16,6 +16,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from matchwood.language.aliases import aliases_of
 from matchwood.schema.errors import nearest
 from matchwood.spark.endpoints import (
     EventSource,
@@ -188,14 +189,20 @@ class _Reader:
             if kind == Texts and isinstance(value, list):
                 return tuple(self.text(part, key) for part in value)
             if get_origin(kind) is Mapping:
-                options = self.table(value, key)
-                return {name: self.option(option, (*key, name)) for name, option in options.items()}
+                return self.mapping(value, get_args(kind)[1], key)
             if kind is str and isinstance(value, str):
                 return self.text(value, key)
             if kind in (int, bool):
                 return self.number(value, kind, key)
         expected = " or ".join(_NAMES[kind] for kind in kinds if kind is not NoneType)
         raise self.error(f"{key[-1]} is {expected}, found {value!r}", key)
+
+    def mapping(self, value: object, hint: Any, key: tuple[str, ...]) -> dict[str, Any]:
+        """A table of any keys: options of Spark, or values of another type."""
+        table = self.table(value, key)
+        if hint is str:
+            return {name: self.option(option, (*key, name)) for name, option in table.items()}
+        return {name: self.value(inner, hint, (*key, name)) for name, inner in table.items()}
 
     def number(self, value: object, kind: type, key: tuple[str, ...]) -> Any:
         """An integer or a boolean, which may also be the text of a variable."""
@@ -286,6 +293,7 @@ def check(pipeline: Pipeline) -> None:
     _check_source(pipeline, "events", pipeline.events)
     if pipeline.events.value is not None:
         _check_value(pipeline)
+    _check_aliases(pipeline)
     for name in ("matches", "rejects", "rejected_rules"):
         sink = getattr(pipeline, name)
         if sink is not None:
@@ -327,6 +335,13 @@ def _check_workers_write(pipeline: Pipeline) -> None:
     else:
         return
     raise pipeline.error(message, "matches", "writer")
+
+
+def _check_aliases(pipeline: Pipeline) -> None:
+    try:
+        aliases_of(pipeline.events.aliases)
+    except ValueError as error:
+        raise pipeline.error(f"[events] aliases: {error}", "events", "aliases") from None
 
 
 def _check_value(pipeline: Pipeline) -> None:

@@ -286,7 +286,8 @@ class _PipelineRun:
                 compiled = load(self.spark, source.compiled)
             except StoredRulesError as error:
                 raise pipeline.error(str(error), "rules", "compiled") from None
-            compiled.warnings = compiled.check(inputs.events, attributes)
+            aliases = pipeline.events.aliases
+            compiled.warnings = compiled.check(inputs.events, attributes, aliases)
             return compiled
         statistics = None
         if pipeline.job.profile:
@@ -303,6 +304,7 @@ class _PipelineRun:
             statistics=statistics,
             events=inputs.events,
             attributes=attributes,
+            aliases=pipeline.events.aliases,
         )
 
     def matched(self, events: DataFrame, compiled: CompiledRules, summary: Summary) -> Summary:
@@ -324,6 +326,7 @@ class _PipelineRun:
             layout=None if job.layout == "auto" else job.layout,
             rejects=REASON,
             enforce=job.enforce,
+            aliases=pipeline.events.aliases,
         )
         if corrupt:
             frame = frame.withColumn(REASON, F.coalesce(why_corrupt(frame), F.col(REASON)))

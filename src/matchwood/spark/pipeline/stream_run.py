@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from matchwood.language.aliases import aliases_of
 from matchwood.schema import Schema
 from matchwood.spark.compile.compiled_rules import stored_attributes
 from matchwood.spark.endpoints import Sink, format_of
@@ -86,6 +87,7 @@ class StreamRun:
             rejected_rules=pipeline.rejected_rules,
             schema=schema,
             enforce=job.enforce,
+            aliases=pipeline.events.aliases,
             operators=job.operators,
             poll=job.poll or 0,
             trigger=job.trigger,
@@ -196,7 +198,9 @@ class StreamRun:
         assert self._schema is not None
         path = f"{_folder(self._pipeline)}/matchwood/rules/{note['slot']}"
         asked = stored_attributes(self._spark, path)
-        return tuple(problems(self._schema, self._pipeline.events.attributes, asked))
+        events = self._pipeline.events
+        aliases = aliases_of(events.aliases)
+        return tuple(problems(self._schema, events.attributes, asked, aliases))
 
     def counts(self, rules: int) -> tuple[Counts, tuple[str, ...]]:
         """The figures of this run, and warnings of what could not be counted."""

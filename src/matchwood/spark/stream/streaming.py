@@ -16,6 +16,7 @@ from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 from pyspark.storagelevel import StorageLevel
 
+from matchwood.language.aliases import Aliases, AliasForm, aliases_of
 from matchwood.schema import Schema
 from matchwood.spark.compile.compiled_rules import CompiledRules, new_folder
 from matchwood.spark.endpoints import RuleSource, Sink
@@ -63,6 +64,7 @@ def match_stream(
     rejected_rules: str | Sink | None = None,
     schema: Schema | None = None,
     enforce: bool = False,
+    aliases: Aliases | AliasForm | None = None,
     operators: str | None = None,
     poll: float = 0.0,
     trigger: str | None = None,
@@ -102,6 +104,7 @@ def match_stream(
         {
             "output": output, "layout": layout, "memory": memory, "enforce": enforce,
             "tags": None if tags is None else tuple(tags), "limit": limit,
+            "aliases": aliases_of(aliases),
         },
         ChangingRules(source, folder, schema, poll, rejected, operators),
         sink_of(sink),
@@ -279,7 +282,7 @@ class MicroBatches:
         """Log which attributes of new rules the events lack."""
         if self._compared != compiled.version:
             self._compared = compiled.version
-            for problem in compiled.check(batch, self._attributes):
+            for problem in compiled.check(batch, self._attributes, self._options["aliases"]):
                 log.warning("rules %s: %s", compiled.version, problem)
 
 
