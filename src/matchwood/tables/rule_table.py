@@ -67,13 +67,13 @@ def _row(file: str, line: int, fields: object) -> RuleRow | BadRow:
     if fields.get("tags") is None and fields.get("priority") is None:
         return RuleRow(file, line, identity, rule)
     try:
-        tags, priority = _tags(fields.get("tags")), _priority(fields.get("priority"))
+        tags, priority = tags_of(fields.get("tags")), priority_of(fields.get("priority"))
     except ValueError as error:
         return BadRow(file, line, f"rule {identity!r}: {error}")
     return RuleRow(file, line, identity, rule, tags, priority)
 
 
-def _tags(tags: Any) -> tuple[str, ...]:
+def tags_of(tags: Any) -> tuple[str, ...]:
     if tags is None:
         return ()
     if isinstance(tags, str):
@@ -83,7 +83,7 @@ def _tags(tags: Any) -> tuple[str, ...]:
     return tuple(tag for tag in tags if tag)
 
 
-def _priority(priority: Any) -> float:
+def priority_of(priority: Any) -> float:
     if priority is None or priority == "":
         return 0.0
     try:

@@ -43,13 +43,39 @@ def import_rules(
             help="For sigma: patterns are meant for text only, also those that match numbers.",
         ),
     ] = False,
+    dialect: Annotated[
+        str | None,
+        typer.Option("--dialect", metavar="spark", help="For sql: whose SQL the conditions are."),
+    ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            "--columns",
+            metavar="TEXT|FILE",
+            help="For sql: the types of the columns of events, as 'age int, name string'.",
+        ),
+    ] = None,
+    names: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--name",
+            metavar="NAME=COLUMN",
+            help="For sql: what the table calls its id, rule, tags, priority or title.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Import rules from another format; those that cannot be said exactly are listed."""
     for source in sources:
         if not source.exists():
             misuse(f"{source}: no such file or folder")
-    given = {"pipelines": pipelines, "text_patterns": text_patterns}
+    given = {
+        "pipelines": pipelines,
+        "text_patterns": text_patterns,
+        "dialect": dialect,
+        "columns": columns,
+        "names": _pairs(names or [], "--name"),
+    }
     try:
         found = read(kind, sources, **{name: value for name, value in given.items() if value})
     except (ValueError, ImportError) as error:
@@ -69,6 +95,17 @@ def import_rules(
         _write(rules, output)
     _summarise(rules, refused, output, strict, as_json)
     raise typer.Exit(1 if refused else 0)
+
+
+def _pairs(texts: list[str], option: str) -> dict[str, str]:
+    """The values of an option that takes NAME=VALUE several times."""
+    pairs = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not (name and equals and value):
+            misuse(f"{option} takes NAME=VALUE, found {text!r}")
+        pairs[name] = value
+    return pairs
 
 
 def _write(rules: list[ImportedRule], output: Path | None) -> None:
