@@ -78,6 +78,7 @@ def test_python_says_what_text_says():
         "any(items, price > 10)": attr("items").any(attr("price") > 10),
         "every(s, it > 0)": attr("s").every(it > 0),
         "* ilike '%x%'": attr("*").ilike("%x%"),
+        "(* = true) is not true": attr("*").eq(True).is_not_true(),
         "lower(a) = lower(b)": attr("a").lower() == attr("b").lower(),
         "at_least(2, a, b > 1, true)": at_least(2, attr("a"), attr("b") > 1, True),
         "ip in list 'tor'": attr("ip").in_list("tor"),

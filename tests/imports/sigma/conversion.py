@@ -34,8 +34,7 @@ def check(
 ) -> list[bool]:
     """Whether each event matches, on which matchwood and the plain evaluator agree."""
     text = converted(detection, text_patterns)
-    rule = sigma_rule(detection)
-    expected = [matches(rule, event) for event in events]
+    expected = matches(sigma_rule(detection), events)
     found = [evaluate(parse(text), event) is True for event in events]
     differences = [e for e, f, x in zip(events, found, expected, strict=True) if f != x]
     assert not differences, f"{detection} became {text}, which differs for {differences}"

@@ -42,9 +42,10 @@ COMPARISONS = {
 }
 
 
-def matches(rule: SigmaRule, event: dict[str, Any]) -> bool:
-    """Whether any of the rule's conditions is true of the event."""
-    return any(holds(condition.parsed, event) for condition in rule.detection.parsed_condition)
+def matches(rule: SigmaRule, events: list[dict[str, Any]]) -> list[bool]:
+    """Whether any of the rule's conditions is true of each event."""
+    conditions = [condition.parsed for condition in rule.detection.parsed_condition]
+    return [any(holds(condition, event) for condition in conditions) for event in events]
 
 
 def holds(condition: Any, event: dict[str, Any]) -> bool:

@@ -63,18 +63,16 @@ def _group(node: Node, which: str) -> object:
 
 
 def _one(group: list[Node], which: str) -> Node:
+    """The node for all nodes of a group, of which those that differ are of one kind."""
     first = group[0]
-    if len(group) == 1:
+    if all(node == first for node in group):
         return first
     if isinstance(first, Like | LikeMany):
-        patterns = tuple(dict.fromkeys(pattern for node in group for pattern in _patterns(node)))
-        if len(patterns) == 1:
-            return Like(first.attribute, first.kind, patterns[0])
-        return LikeMany(first.attribute, first.kind, which, patterns)
-    if isinstance(first, Comparison | In) and which == "any":
-        values = {(type(value), value): value for node in group for value in _values(node)}
-        return In(first.attribute, tuple(values.values()))
-    return first  # the group is of equal nodes
+        patterns = dict.fromkeys(pattern for node in group for pattern in _patterns(node))
+        return LikeMany(first.attribute, first.kind, which, tuple(patterns))
+    assert isinstance(first, Comparison | In)
+    values = {(type(value), value): value for node in group for value in _values(node)}
+    return In(first.attribute, tuple(values.values()))
 
 
 def _patterns(node: Node) -> tuple[str, ...]:

@@ -82,7 +82,7 @@ def predicate_text(node: Node) -> str:
             return "true" if node.value else "false"
         case Comparison():
             name = attribute_text(node.attribute)
-            if node.value is True and node.op == "=":
+            if node.is_bare:
                 return name
             return f"{name} {node.op} {literal_text(node.value)}"
         case Between():

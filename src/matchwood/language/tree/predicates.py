@@ -65,7 +65,12 @@ class Comparison(Predicate):
 
     @property
     def tested_bare(self) -> bool:
-        return self.op == "=" and self.value is True
+        return self.is_bare
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether the attribute alone is the text of it: `vip` is `vip = true`, `*` is no rule."""
+        return self.op == "=" and self.value is True and not isinstance(self.attribute, Everything)
 
     @property
     def family(self) -> Family:
