@@ -4,6 +4,7 @@ from collections import Counter
 from hashlib import sha256
 from itertools import chain
 
+import numpy as np
 import pytest
 
 from matchwood.lab.workloads.ads import SHARING, Ads
@@ -56,12 +57,12 @@ def test_operators_take_turns(rules):
     assert sum(type(rule) is And for rule in rules) / len(rules) == pytest.approx(0.94, abs=0.03)
 
 
-@pytest.mark.parametrize("count", [2_000, 20_000])
-def test_sharing_falls_as_in_the_paper(count):
-    measured = Ads(rules=count).sharing_by_level()
+@pytest.mark.parametrize(("count", "overlap"), [(2_000, 0), (20_000, 0), (20_000, 0.5)])
+def test_sharing_falls_as_in_the_paper(count, overlap):
+    measured = Ads(rules=count, overlap=overlap).sharing_by_level()
     assert list(measured) == list(range(1, 10))
     for level, shared in measured.items():
-        assert shared == pytest.approx(SHARING[level - 1], rel=0.1)
+        assert shared == pytest.approx(SHARING[level - 1], rel=0.15 if overlap else 0.1)
     assert SHARING[0] == pytest.approx(68.76)
     assert SHARING[8] == pytest.approx(2.88)
 
@@ -80,6 +81,41 @@ def test_sharing_is_that_of_the_texts(rules):
     assert Ads(rules=2000).sharing_by_level() == pytest.approx(measured)
 
 
+def test_the_sharing_of_predicates_follows_zipf_s_law():
+    """Figure 7(b): from once to very often, in a line where both axes are logarithmic."""
+    uses = np.array(Ads(rules=20_000).uses_of_predicates())
+    assert (np.diff(uses) <= 0).all()
+    assert uses[-1] == 1
+    assert uses[0] > 100 * uses.mean()
+    ranks = np.arange(1, len(uses) + 1)
+    some = np.unique(np.geomspace(1, len(uses) // 2, 50).astype(int)) - 1
+    slope, _ = np.polyfit(np.log(ranks[some]), np.log(uses[some]), 1)
+    spread = np.corrcoef(np.log(ranks[some]), np.log(uses[some]))[0, 1]
+    assert -1.2 < slope < -0.6
+    assert spread < -0.95
+
+
+def test_nodes_contain_others_where_sets_overlap():
+    """Among the rules themselves, so that one can be made of another in any order of arrival."""
+
+    def contained(overlap):
+        texts = Ads(rules=2000, overlap=overlap).texts()
+        sets = {}
+        for part in chain.from_iterable(parts(parse(text)) for text in texts):
+            if part.operands:
+                sets[type(part), frozenset(part.operands)] = levels(part)
+        small = {key for key, level in sets.items() if level == 2}
+        large = [key for key, level in sets.items() if level > 2]
+        found = 0
+        for kind, operands in large:
+            predicates = frozenset(each for each in operands if not each.operands)
+            found += (kind, predicates) in small
+        return found / len(large)
+
+    assert contained(0) == 0
+    assert 0.3 < contained(0.5) < 0.5  # not all of the smaller ones are part of a rule
+
+
 def test_events_have_about_twenty_distinct_attributes():
     events = Ads().events(300)
     assert {len(event) for event in events} == set(range(16, 25))
@@ -90,6 +126,7 @@ def test_events_have_about_twenty_distinct_attributes():
     ("setting", "message"),
     [
         ({"rules": 0}, "rules is 0, expected at least 1"),
+        ({"overlap": 2}, "overlap is 2, expected a share"),
         ({"attributes": 20}, "event_size is 20, expected at most 4 below attributes, 20"),
     ],
 )

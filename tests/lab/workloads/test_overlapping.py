@@ -26,6 +26,24 @@ def test_lengths_popularity_and_the_share_that_matches(model):
     assert np.mean(matched) == pytest.approx(0.002, rel=0.35)
 
 
+@pytest.mark.parametrize("bias", [-0.25, 0.5, 1])
+def test_chances_follow_popularity_by_the_bias(bias):
+    workload = Overlapping(rules=4000, predicates=500, model="zipf", bias=bias)
+    _, predicates = workload.subscriptions
+    false = 1 - workload.selectivity
+    between = (false > 0) & (false < 1)
+    expected = (workload.popularity[between] / workload.popularity[between][0]) ** bias
+    assert between.sum() > 20
+    assert false[between] / false[between][0] == pytest.approx(expected)
+    matched = np.exp(
+        np.add.reduceat(
+            np.log(np.maximum(workload.selectivity, 1e-300))[predicates],
+            workload.subscriptions[0][:-1],
+        )
+    )
+    assert matched.mean() == pytest.approx(0.002, rel=0.01)
+
+
 def test_popularity_follows_the_law():
     weights = np.sort(Overlapping(predicates=100, model="zipf", alpha=0.8).popularity)[::-1]
     assert weights[0] / weights[9] == pytest.approx(10**0.8)

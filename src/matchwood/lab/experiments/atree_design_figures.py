@@ -31,6 +31,18 @@ T, M, C = MATCHING.name, MEMORY.name, BUILDING.name
 # Propagation on demand saved most on conjunctions, §5.2.2.
 CONJUNCTIVE: Settings = {"workload": "abe-gen", "operators": (1.0, 0.0, 0.0, 0.0, 0.0), "depth": 2}
 
+# Advertisements whose expressions contain others, by scale: half of the larger ones take the
+# predicates of one that is drawn from the pool of smaller ones. The paper does not say how much of
+# this its advertisements have.
+OVERLAPPING = {scale: {**ADS[scale]["ads"], "overlap": 0.5} for scale in ADS}
+
+# The same beside advertisements without, as Figure 9 is shown.
+OVERLAPS = "ads with overlapping sets"
+DESIGNED = {
+    scale: {"ads": ADS[scale]["ads"], OVERLAPS: {"workload": "ads", **OVERLAPPING[scale]}}
+    for scale in ADS
+}
+
 # The settings of each workload, by scale.
 BOTH = {
     scale: {
@@ -97,27 +109,31 @@ EXPERIMENTS = (
         title="Unique IDs, reorganisation and self-adjustment: advertisements",
         measures=(MEMORY, MATCHING, BUILDING),
         workload="",
-        settings=ADS,
+        settings=DESIGNED,
         varied="workload",
-        values=both("ads"),
+        values=both("ads", OVERLAPS),
         contestants=(UNSHARED, UNIQUE, REORGANISED, ATREE, *OURS),
         statements=(
-            says(MORE, M, order(*DESIGNS)),
-            says(MORE, T, order(*DESIGNS)),
+            says(MORE, M, order(*DESIGNS, at=(OVERLAPS,))),
+            says(MORE, T, order(*DESIGNS, at=(OVERLAPS,))),
             says(
-                "The only cost is the increased index construction time.", C, order(*DESIGNS[::-1])
+                "The only cost is the increased index construction time.",
+                C,
+                order(*DESIGNS[::-1], at=(OVERLAPS,)),
             ),
         ),
         theirs="1,392,196 advertisements",
+        note="Statements are judged where expressions contain others; without, there is nothing to "
+        "reorganise, and three of the designs are the same.",
     ),
     Experiment(
         name="atree-fig9-orders",
         paper=PAPER,
         shown="§6.3, beside Figure 9",
-        title="Memory by order of arrival: advertisements",
+        title="Memory by order of arrival: advertisements with overlapping sets",
         measures=(MEMORY,),
         workload="ads",
-        settings={scale: ADS[scale]["ads"] for scale in ADS},
+        settings=OVERLAPPING,
         varied="order",
         values=both(0, 1, 2, 3),
         contestants=(UNSHARED, UNIQUE, REORGANISED, ATREE, *OURS),

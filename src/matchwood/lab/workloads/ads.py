@@ -13,6 +13,11 @@ one simple shape:
 follows from the sharing asked for: a rule draws its level and one of that level's pool, a node
 draws its subexpression from the pool below and its predicates, by Zipf rank. Most rules are an
 `and`. The paper does not say how many rules an event matches; here it is about one in a hundred.
+
+Nodes that draw their predicates independently have no set of operands in common, so that nothing
+can be reorganised. With `overlap`, that share of the nodes above level 2 takes all predicates of a
+node of level 2 that has the same operator, drawn by Zipf rank like any other. Where that node is
+part of a rule, too, the larger expression contains the smaller one, whichever arrives first.
 """
 
 from collections.abc import Iterator
@@ -84,12 +89,15 @@ class Ads:
     cardinality: int = 1000
     attribute_alpha: float = 0.6
     event_size: int = 20
+    overlap: float = 0.0  # the share of nodes above level 2 that contain one of level 2
     seed: int = 1
 
     def __post_init__(self) -> None:
         for name in ("rules", "cardinality", "event_size"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}, expected at least 1")
+        if not 0 <= self.overlap <= 1:
+            raise ValueError(f"overlap is {self.overlap}, expected a share from 0 to 1")
         if self.event_size + SPREAD > self.attributes:
             raise ValueError(
                 f"event_size is {self.event_size}, expected at most {SPREAD} below attributes, "
@@ -161,38 +169,54 @@ class Ads:
         >>> list(Ads(rules=1000).sharing_by_level())
         [1, 2, 3, 4, 5, 6, 7, 8, 9]
         """
+        used, identities = self._all_parts()
+        sharing = {}
+        for level, (uses, identity) in enumerate(zip(used, identities, strict=True), 1):
+            sharing[level] = float(uses.sum() / len(np.unique(identity)))
+        return sharing
+
+    def uses_of_predicates(self) -> list[int]:
+        """How often each distinct predicate occurs, as in Figure 7(b), the most often first.
+
+        >>> uses = Ads(rules=1000).uses_of_predicates()
+        >>> uses[0] > 1000, uses[-1]
+        (True, 1)
+        """
+        used, identities = self._all_parts()
+        _, places = np.unique(identities[0], return_inverse=True)
+        uses = np.bincount(places, used[0]).astype(np.int64)
+        most_first: list[int] = np.sort(uses[uses > 0])[::-1].tolist()
+        return most_first
+
+    def _all_parts(self) -> tuple[list[Int64Array], list[Int64Array]]:
+        """For each level from 1, how often each of its parts is used, and their identities."""
         parts = self._parts(np.arange(self.rules))
-        identity = self._predicates.some(parts.predicates).identities()
-        predicates = identity
-        identities = [identity]
+        predicates = self._predicates.some(parts.predicates).identities()
+        identities = [predicates]
         for nodes in parts.nodes:
             below = identities[-1] if len(identities) > 1 else None
             identities.append(nodes.identities(predicates, parts.predicates, below))
-        uses = np.zeros(0, np.int64)
         used = np.zeros(len(parts.predicates), np.int64)
-        sharing = {}
+        by_level: list[Int64Array] = []
         for level in range(LEVELS - 1, 0, -1):
             nodes = parts.nodes[level - 1]
             own = parts.entries[parts.levels == level]
             counts = np.bincount(np.searchsorted(nodes.numbers, own), minlength=len(nodes.numbers))
-            if level < LEVELS - 1:
-                above = parts.nodes[level]
-                np.add.at(counts, above.below, uses)
-            uses = counts
-            sharing[level + 1] = float(uses.sum() / len(np.unique(identities[level])))
-            weights = np.repeat(uses, np.diff(nodes.starts))
+            if by_level:
+                np.add.at(counts, parts.nodes[level].below, by_level[-1])
+            by_level.append(counts)
+            weights = np.repeat(counts, np.diff(nodes.starts))
             places = np.searchsorted(parts.predicates, nodes.predicates)
             used += np.bincount(places, weights, len(used)).astype(np.int64)
         own = parts.entries[parts.levels == 0]
         used += np.bincount(np.searchsorted(parts.predicates, own), minlength=len(used))
-        sharing[1] = float(used.sum() / len(np.unique(predicates)))
-        return dict(sorted(sharing.items()))
+        return [used, *by_level[::-1]], identities
 
     # How it is made
 
     @cached_property
     def _sizes(self) -> "_Sizes":
-        return _Sizes.fitted(self.rules)
+        return _Sizes.fitted(self.rules, self.overlap)
 
     @property
     def _predicates(self) -> PredicatePool:
@@ -241,11 +265,12 @@ class Ads:
 
     def _nodes(self, level: int, numbers: Int64Array) -> "_AdNodes":
         key = key_of(self.seed, level)
-        counts = FEWEST + (uniform(key, numbers, -1) < MORE_SHARE)
+        sources = self._sources(key, level, numbers)
+        counts = FEWEST + (uniform(key, sources, -1) < MORE_SHARE)
         starts = np.concatenate([[0], np.cumsum(counts)])
         owners = np.repeat(np.arange(len(numbers)), counts)
         slots = np.arange(starts[-1]) - starts[owners]
-        owner_numbers = numbers[owners]
+        owner_numbers = sources[owners]
         predicates = zipf_apart(key, owner_numbers, owners, slots, self._sizes.predicates, ALPHA)
         below = np.zeros(0, np.int64)
         if level > 1:
@@ -255,6 +280,17 @@ class Ads:
                 rows = numbers % 2 == operator
                 below[rows] = self._entries(drawn[rows], level - 1, 1 - operator)
         return _AdNodes(numbers, starts, predicates, below)
+
+    def _sources(self, key: int, level: int, numbers: Int64Array) -> Int64Array:
+        """The numbers that predicates are drawn with: those of nodes, or of others at level 2."""
+        taking = uniform(key, numbers, -3) < (self.overlap if level > 1 else 0)
+        sources = numbers.copy()
+        for operator in (AND, OR):
+            rows = taking & (numbers % 2 == operator)
+            taken = self._entries(uniform(key, numbers[rows], -4), 1, operator)
+            # A draw adds its number to the key, so that this is a draw with the key of level 2.
+            sources[rows] = taken + (key_of(self.seed, 1) - key)
+        return sources
 
 
 @dataclass
@@ -310,7 +346,7 @@ class _Sizes:
     nodes: list[tuple[int, int]]
 
     @classmethod
-    def fitted(cls, rules: int) -> "_Sizes":
+    def fitted(cls, rules: int, overlap: float) -> "_Sizes":
         """Sizes with which each level is shared as in `SHARING`, for any number of rules."""
         sizes: list[tuple[int, int]] = [(0, 0)] * LEVELS
         occurring, distinct = np.zeros(2), np.zeros(2)
@@ -324,7 +360,7 @@ class _Sizes:
             sizes[level] = (_pool(draws[AND], distinct[AND]), _pool(draws[OR], distinct[OR]))
             each = FEWEST + MORE_SHARE
             predicates += occurring.sum() * each
-            drawn += distinct.sum() * each
+            drawn += distinct.sum() * each * (1 - overlap if level > 1 else 1)
         return cls(max(2 * FEWEST, _pool(drawn, predicates / SHARING[0])), sizes)
 
 

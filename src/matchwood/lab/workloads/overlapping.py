@@ -4,13 +4,15 @@ A subscription is a conjunction of predicates that are drawn by their popularity
 or follows Zipf's law. The paper does not say what predicates test: here each is the call
 `holds(event, number)` of one operator, true with a probability of its own, independent of the
 others. Probabilities are drawn evenly from 0 up to a bound that makes an event match the given
-share of subscriptions.
+share of subscriptions. With a `bias`, they follow from popularity instead: a predicate is false
+with a chance in proportion to its popularity to the power of the bias, so that above 0 the popular
+predicates are those that are seldom true.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -48,6 +50,7 @@ class Overlapping:
     shortest: int = 3
     longest: int = 5
     matched: float = 0.002  # the share of subscriptions that an event matches
+    bias: float = 0.0  # the power of popularity by which predicates are false; 0: drawn evenly
     seconds: float = 0.0  # how long a call takes
     seed: int = 0
 
@@ -94,16 +97,23 @@ class Overlapping:
     @cached_property
     def selectivity(self) -> FloatArray:
         """The probability that each predicate is true."""
+        if not self.bias:
+            drawn = self._uniform(_CHANCES, np.arange(self.predicates))
+            return self._fitted(lambda bound: drawn * bound)
+        weights = (self.popularity / self.popularity.max()) ** self.bias
+        weights /= weights.min()
+        return self._fitted(lambda bound: np.maximum(0.0, 1.0 - weights * (1.0 / bound - 1.0)))
+
+    def _fitted(self, chances: Callable[[float], FloatArray]) -> FloatArray:
+        """Chances by the bound, between 0 and 1, with which an event matches the given share."""
         start, predicates = self.subscriptions
-        drawn = self._uniform(_CHANCES, np.arange(self.predicates))
         low, high = 0.0, 1.0
-        for _ in range(50):
+        for _ in range(60):
             bound = (low + high) / 2
-            logs = np.log(np.maximum(drawn * bound, 1e-300))[predicates]
+            logs = np.log(np.maximum(chances(bound), 1e-300))[predicates]
             matched = np.exp(np.add.reduceat(logs, start[:-1])).mean()
             low, high = (bound, high) if matched < self.matched else (low, bound)
-        chances: FloatArray = drawn * high
-        return chances
+        return chances(high)
 
     def truth(self, event: int) -> NDArray[np.bool_]:
         """Which predicates are true of an event."""

@@ -54,4 +54,8 @@ def test_slow_operators_mean_fewer_events_for_all():
 
 def test_the_figures_of_the_paper_are_there():
     names = [experiment.name for experiment in EXPERIMENTS]
-    assert names == [*(f"overlapping-fig{number}" for number in range(4, 9)), "overlapping-time"]
+    assert names == [
+        *(f"overlapping-fig{number}" for number in range(4, 9)),
+        "overlapping-events",
+        "overlapping-time",
+    ]

@@ -2,6 +2,7 @@
 
 import random
 from collections import Counter
+from itertools import permutations
 
 import pytest
 
@@ -157,6 +158,31 @@ def test_a_node_is_covered_by_several():
     nodes = rows(tree)
     roots = [int(root) for root in tree._root[:3]]
     assert sorted(nodes[roots[2]]["kids"]) == sorted(roots[:2])
+
+
+def test_a_cover_may_lie_above_others():
+    """The largest subset is no parent of the operands: it was made of smaller subsets itself."""
+    rules = {1: "a or b", 2: "c or d", 3: "a or b or c or d", 4: "a or b or c or d or e"}
+    tree = ATree(rules)
+    nodes, roots = rows(tree), tree._root[:4].tolist()
+    assert sorted(nodes[roots[2]]["kids"]) == sorted(roots[:2])
+    assert roots[2] in nodes[roots[3]]["kids"]
+    assert len(nodes[roots[3]]["kids"]) == 2
+    check(tree, rules)
+    longer = {**rules, 5: "a or b or c or d or e or f"}
+    tree.add(5, longer[5])
+    assert roots[3] in rows(tree)[int(tree._root[4])]["kids"]
+    check(tree, longer)
+
+
+def test_the_largest_cover_is_found_in_any_order():
+    """Every order of arrival gives the same number of links, with self-adjustment."""
+    rules = ["a and b", "c and d", "a and b and c and d", "e and f", "a and b and c and d and e"]
+    found = set()
+    for arrival in permutations(rules):
+        tree = ATree(dict(enumerate(arrival)))
+        found.add(sum(len(node["kids"]) for node in rows(tree).values()))
+    assert max(found) - min(found) <= 1
 
 
 def test_self_adjustment_and_deletion():

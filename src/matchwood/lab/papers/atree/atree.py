@@ -242,6 +242,6 @@ def _in_twos(expressions: Forms) -> Forms:
 
 def new_scratch(words: int) -> InsertScratch:
     """Scratch for rules of up to so many words, in a tree whose nodes are no wider."""
-    ints = [np.empty(words + 8, np.int32) for _ in range(8)]
+    ints = [np.empty(words + 8, np.int32) for _ in range(10)]
     ids, wanted = np.empty(words + 8, np.uint64), np.empty(words + 8, np.uint8)
     return InsertScratch(ids, ints[0], ints[1], wanted, *ints[2:])

@@ -77,6 +77,8 @@ class InsertScratch(NamedTuple):
     kids: NDArray[np.int32]
     path: NDArray[np.int32]
     step: NDArray[np.int32]
+    climb: NDArray[np.int32]  # nodes from an operand upwards, and the next parent of each
+    rung: NDArray[np.int32]
 
 
 @compiled
@@ -213,28 +215,43 @@ def _reorganize(tree, pool, at, op, count, space, top):
 
 @lean
 def _best_cover(tree, pool, op, count, known, covered, space):
-    """The node within the expression that has the most uncovered operands, or -1."""
+    """The node within the expression that has the most uncovered operands, or -1.
+
+    A node lies above its operands, by way of others of its operator if it was reorganised itself.
+    So the search goes up from each operand, through nodes within the expression, each once: what is
+    above a node that has anything else has it, too.
+    """
     rows = tree.rows
     wanted = brief(tree, op, count, space.kids, known)
-    bare, counted = covered + 1, covered + 2
+    bare, counted, seen = covered + 1, covered + 2, new_mark(rows, tree.state)
     best, most = np.int64(-1), 0
     for i in range(known):
-        operand = space.kids[i]
-        if rows[operand, MARK] != bare:
+        if rows[space.kids[i], MARK] != bare:
             continue
-        low = rows[operand, PAR_AT]
-        for j in range(low, low + rows[operand, PAR_N]):
-            node = np.int64(pool[j])
-            if not may_hold(wanted, tree.brief[node]):
+        depth = 1
+        space.climb[0], space.rung[0] = space.kids[i], 0
+        while depth > 0:
+            below, step = space.climb[depth - 1], space.rung[depth - 1]
+            if step == rows[below, PAR_N]:
+                depth -= 1
                 continue
-            if rows[node, WIDTH] >= count or rows[node, WIDTH] <= most:
+            space.rung[depth - 1] += 1
+            node = np.int64(pool[rows[below, PAR_AT] + step])
+            if rows[node, OP] != op or rows[node, MARK] == seen or rows[node, MARK] == bare:
+                continue  # a bare one is an operand, as in `a or b or (a or c)` as written
+            rows[node, MARK] = seen
+            if rows[node, WIDTH] >= count or not may_hold(wanted, tree.brief[node]):
                 continue
             hits, others = walk_base(
                 rows, pool, op, node, covered, bare, counted, space.path, space.step
             )
             walk_base(rows, pool, op, node, covered, counted, bare, space.path, space.step)
-            if others == 0 and hits > most:
+            if others > 0:
+                continue
+            if hits > most:
                 best, most = node, hits
+            space.climb[depth], space.rung[depth] = node, 0
+            depth += 1
     return best
 
 

@@ -10,6 +10,7 @@ subscriptions match.
 - `naive`: Naive, which takes subscriptions in turn, each until one of its predicates is false.
 - `sequential`: Sequential, which evaluates all predicates of an undecided subscription.
 - `sub_order`: Sub-Order, which orders subscriptions by what they save through shared predicates.
+- `linked_chains`: the structure of Sub-Order, kept up to date as subscriptions come and go.
 - `engine_order`: the order of matchwood itself, given the selectivities.
 - `optimum`: lower bounds by exhaustive search, for small problems.
 

@@ -1,9 +1,13 @@
 """Sub-Order (§4.2): chains of predicates by selectivity, the chains in an order that saves most.
 
 What evaluating one chain before another saves follows from the predicates that they share (the
-links): §4.2.4, with costs as in §4.3. The order of all chains is found greedily (§4.2.5): the pair
-that saves most first, as long as every chain has at most one before and one after it and no cycle
-comes about. What is left are runs of chains, taken in the order of their best pair.
+links): §4.2.4, with the costs of §4.3 in it. Within a chain the least likely predicate comes first,
+whatever it costs, as in the paper; with `chain_order="ratio"`, which is ours, it is the one of the
+least cost for its chance to be false, the best order of a single chain.
+
+The order of all chains is found greedily (§4.2.5): the pair that saves most first, as long as every
+chain has at most one before and one after it and no cycle comes about. What is left are runs of
+chains, taken in the order of their best pair.
 
 With k subscriptions that share a predicate there are k² / 2 pairs. Beyond `MOST` of them each is
 compared with that many others, chosen evenly over the list: millions of pairs would add little.
@@ -11,9 +15,11 @@ compared with that many others, chosen evenly over the list: millions of pairs w
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
-from matchwood.kernels.array_types import BoolArray, Int32Array
+from matchwood.kernels.array_types import BoolArray, FloatArray, Int32Array
 from matchwood.lab.papers.ordering import sub_order_kernels as kernels
 from matchwood.lab.papers.ordering.problem import Evaluated, OrderingProblem
 
@@ -21,11 +27,19 @@ from matchwood.lab.papers.ordering.problem import Evaluated, OrderingProblem
 # with this many others.
 MOST = 128
 
+# What the nodes of a chain are sorted by: the chance to be true (§4.2.1, which §4.3 keeps), or the
+# cost for each chance to be false.
+ChainOrder = Literal["selectivity", "ratio"]
+
 
 class SubOrder:
-    def __init__(self, problem: OrderingProblem, most: int = MOST) -> None:
+    """All subscriptions, ordered at once; `linked_chains` takes them one by one."""
+
+    def __init__(
+        self, problem: OrderingProblem, most: int = MOST, chain_order: ChainOrder = "selectivity"
+    ) -> None:
         self._start = problem.start
-        self._chain = chains(problem)
+        self._chain = chains(problem, chain_order)
         self._by_predicate = problem.by_predicate()
         self.order = ordered(problem, self._chain, self._by_predicate, most)
 
@@ -35,15 +49,20 @@ class SubOrder:
         )
 
 
-def chains(problem: OrderingProblem) -> Int32Array:
-    """The predicates of each subscription, the least likely first; ties by number.
-
-    With costs, the least cost for its chance to be false comes first.
-    """
+def chains(problem: OrderingProblem, chain_order: ChainOrder = "selectivity") -> Int32Array:
+    """The predicates of each subscription in the order of its chain; ties by number."""
     owner = np.repeat(np.arange(problem.subscriptions), np.diff(problem.start))
-    rank = problem.cost / np.maximum(1 - problem.selectivity, 1e-12)
+    rank = ranks(problem.selectivity, problem.cost, chain_order)
     order = np.lexsort((problem.predicate, rank[problem.predicate], owner))
     return problem.predicate[order]
+
+
+def ranks(selectivity: FloatArray, cost: FloatArray, chain_order: ChainOrder) -> FloatArray:
+    """By predicate, the number by which the nodes of a chain ascend from its top."""
+    if chain_order == "selectivity":
+        return selectivity
+    per_chance: FloatArray = cost / np.maximum(1 - selectivity, 1e-12)
+    return per_chance
 
 
 def difference(problem: OrderingProblem, chain: Int32Array, first: int, second: int) -> float:
