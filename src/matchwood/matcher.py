@@ -48,6 +48,7 @@ from matchwood.match.store.rule_store import RuleStore
 from matchwood.match.store.snapshot import Snapshot
 from matchwood.operators.registry import Operators
 from matchwood.operators.report import OperatorReport
+from matchwood.tables.rule_data import data_text
 
 if TYPE_CHECKING:
     import pyarrow
@@ -251,23 +252,31 @@ class Matcher(MutableMapping[Id, Node]):
         limit: int | None = None,
         threads: int | None = 1,
         device: str | None = None,
+        rule_columns: Iterable[str] = (),
     ) -> Any:
         """All matches of many events: a `pyarrow.Table` of `event` (row or key) and `rule_id`.
 
         Events are an Arrow table or batch, pandas, polars, anything that exports an Arrow stream,
         or an iterable of mappings. `threads` is how many threads match; None: one per core.
         `device` is "cpu", "gpu", or "auto" for the faster of the two; None: what the environment
-        variable MATCHWOOD_DEVICE says, or else "cpu".
+        variable MATCHWOOD_DEVICE says, or else "cpu". `rule_columns` are columns about each rule
+        to add: `rule` (its text), `tags`, `priority`, and `data` (as JSON text).
 
         >>> m = Matcher({"adults": "age >= 18", "teens": "age between 13 and 19"})
         >>> found = m.match_batch([{"age": 15}, {"age": 40}, {"age": 5}])
         >>> found.to_pylist()
         [{'event': 0, 'rule_id': 'teens'}, {'event': 1, 'rule_id': 'adults'}]
+        >>> m.add("vip", "tier = 'gold'", data={"owner": "ann"})
+        >>> m.match_batch([{"tier": "gold"}], rule_columns=["priority", "data"]).to_pylist()
+        [{'event': 0, 'rule_id': 'vip', 'priority': 0.0, 'data': '{"owner":"ann"}'}]
         """
+        from matchwood.match.search.rule_facts import FactColumns
+
         snapshot, events = self._settled(events, key)
+        facts = FactColumns(snapshot, rule_columns)
         table = snapshot.search(tags, limit, device).table(events, key, threads)
         self.store.hurry()
-        return table
+        return facts.added(table)
 
     def match_batches(
         self,
@@ -278,6 +287,7 @@ class Matcher(MutableMapping[Id, Node]):
         limit: int | None = None,
         threads: int | None = 1,
         device: str | None = None,
+        rule_columns: Iterable[str] = (),
     ) -> Iterator[Any]:
         """`match_batch` in slices, each a `pyarrow.RecordBatch`, made as they are asked for.
 
@@ -287,8 +297,12 @@ class Matcher(MutableMapping[Id, Node]):
         >>> [batch.num_rows for batch in m.match_batches([{"age": 15}, {"age": 40}])]
         [1]
         """
+        from matchwood.match.search.rule_facts import FactColumns
+
         snapshot, events = self._settled(events, key)
-        return snapshot.search(tags, limit, device).batches(events, key, threads)
+        facts = FactColumns(snapshot, rule_columns)
+        batches = snapshot.search(tags, limit, device).batches(events, key, threads)
+        return map(facts.added, batches) if facts.names else batches
 
     def count_batch(
         self,
@@ -573,16 +587,36 @@ class Matcher(MutableMapping[Id, Node]):
         return _Values(self)
 
     def add(
-        self, rule_id: Id, rule: object, *, tags: Iterable[str] = (), priority: float = 0
+        self,
+        rule_id: Id,
+        rule: object,
+        *,
+        tags: Iterable[str] = (),
+        priority: float = 0,
+        data: object = None,
     ) -> None:
         """Set a rule, with tags to select it by and a priority; a bad rule changes nothing.
+
+        `data` is any JSON that the rule carries, which `details` and matches give back.
 
         >>> m = Matcher()
         >>> m.add("vip", "tier = 'gold'", tags={"eu"}, priority=5)
         >>> m.match({"tier": "gold"}, tags={"us"})
         []
         """
-        self.store.add(RuleDetails(rule_id, rule, tag_set(tags), priority_of(priority)))
+        about = tag_set(tags), priority_of(priority), data_text(data)
+        self.store.add(RuleDetails(rule_id, rule, *about))
+
+    def details(self, rule_id: Id) -> RuleDetails:
+        """The text of a rule with its tags, its priority and the data that it carries.
+
+        >>> m = Matcher()
+        >>> m.add("vip", "tier = 'gold'", tags={"eu"}, priority=5, data={"owner": "ann"})
+        >>> vip = m.details("vip")
+        >>> vip.rule, set(vip.tags), vip.priority, vip.data
+        ("tier = 'gold'", {'eu'}, 5.0, {'owner': 'ann'})
+        """
+        return self.store.details(rule_id)
 
     def update(  # type: ignore[override]
         self,

@@ -27,8 +27,8 @@ def test_every_format_has_the_same_rules(tmp_path: Path, suffix: str) -> None:
     first, second = read_rules(path)
     assert isinstance(first, RuleRow)
     assert isinstance(second, RuleRow)
-    assert first[2:] == ("a", "x = 1", ("eu", "us"), 2.5)
-    assert second[2:] == ("b", "y = 2", (), 0.0)
+    assert first[2:] == ("a", "x = 1", ("eu", "us"), 2.5, "")
+    assert second[2:] == ("b", "y = 2", (), 0.0, "")
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ class MatchedLines(NamedTuple):
     events: NDArray[np.int32]  # counted from the first
     rules: NDArray[np.int32]
     ids: Any  # of all rules, an Arrow array
+    block: TextBlock  # the texts of the events
 
 
 def matched_lines(
@@ -33,7 +34,7 @@ def matched_lines(
     """The matches of all lines of a file, slice by slice; bad lines are rejected."""
     store = matcher.store
     snapshot = store.settled(1)
-    admit = None if store.enforced is None else store.enforced.admit_event
+    admit = None if store.enforced is None else store.admit
     search = snapshot.json_search(tags, limit, admit)
     ids = search.ids().values
     for piece in search.slices(_blocks(path, rejects), threads):
@@ -48,6 +49,7 @@ def matched_lines(
             np.concatenate([none, *(events for events, _ in pairs)]),
             np.concatenate([none, *(rules for _, rules in pairs)]),
             ids,
+            piece.block,
         )
 
 

@@ -5,16 +5,20 @@ from __future__ import annotations
 import os
 import secrets
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date, time
 from pathlib import Path
-from typing import IO, Any, NoReturn, Protocol
+from typing import IO, TYPE_CHECKING, Any, NoReturn, Protocol
 
 import numpy as np
 
 from matchwood.cli.entry_point import dumps, misuse
 from matchwood.cli.standard_streams import failure_of
+
+if TYPE_CHECKING:
+    from matchwood.match.parts.rule_columns import RuleDetails
+    from matchwood.matcher import Matcher
 
 
 class Output(Protocol):
@@ -68,35 +72,79 @@ def text_file(target: Path | None) -> Iterator[IO[str] | None]:
 
 
 @contextmanager
-def open_output(target: Path | None, kind: str) -> Iterator[Output]:
-    """Where matches of a format go: a file, or standard output."""
+def open_output(target: Path | None, kind: str, facts: RuleFacts) -> Iterator[Output]:
+    """Where matches of a format go: a file, or standard output; `facts` go with each match."""
     if kind == "parquet":
         if target is None:
             misuse("Parquet needs a file to go to: --output FILE")
         with beside(target) as path:
-            parquet = ParquetOutput(path)
+            parquet = ParquetOutput(path, facts)
             try:
                 yield parquet
             finally:
                 parquet.close()
         return
     with text_file(target) as file:
-        yield JsonOutput(file or sys.stdout)
+        yield JsonOutput(file or sys.stdout, facts)
+
+
+class RuleFacts:
+    """What is written about each rule beside its id: none, or some of `FACTS`."""
+
+    def __init__(self, names: Sequence[str] = ()) -> None:
+        self.names = names
+        self._details: dict[Any, RuleDetails] = {}
+        self._columns: list[Any] | None = None
+
+    def of(self, matcher: Matcher) -> None:
+        """Read the facts of all rules of a matcher."""
+        if self.names:
+            self._details = {one.id: one for one in matcher.store.snapshot.details()}
+
+    def as_json(self, ids: Any) -> np.ndarray[Any, Any]:
+        """The JSON text that stands for each rule."""
+        if not self.names:
+            return np.array([dumps(rule_id) for rule_id in ids.to_pylist()], object)
+        return np.array([dumps(self._object(rule_id)) for rule_id in ids.to_pylist()], object)
+
+    def _object(self, rule_id: Any) -> dict[str, Any]:
+        details = self._details[rule_id]
+        found = {"tags": sorted(details.tags), "data": details.data}
+        about = {name: found.get(name, getattr(details, name)) for name in self.names}
+        return {"id": rule_id, **about}
+
+    def fields(self) -> list[tuple[str, Any]]:
+        """The names and types of the columns about rules."""
+        from matchwood.match.search.rule_facts import FACTS
+
+        return [(name, FACTS[name]) for name in self.names]
+
+    def columns(self, ids: Any) -> list[Any]:
+        """The columns about rules, by the indices of their ids; these are always the same."""
+        if self._columns is None:
+            from matchwood.match.search.rule_facts import fact_array
+
+            details = [self._details[i] for i in ids.to_pylist()] if self.names else []
+            self._columns = [fact_array(details, name) for name in self.names]
+        return self._columns
 
 
 class JsonOutput:
-    """One line per event that matches: the name of the event, and the ids of its rules."""
+    """One line per event that matches: the name of the event, and the ids of its rules.
 
-    def __init__(self, file: IO[str]) -> None:
+    With facts about rules, an object for each rule stands in place of its id.
+    """
+
+    def __init__(self, file: IO[str], facts: RuleFacts) -> None:
         self.file = file
+        self._facts = facts
         self._ids: np.ndarray[Any, Any] | None = None
 
     def write(self, names: list[Any], pieces: list[Any]) -> None:
         if not pieces:
             return
         if self._ids is None:  # the rules do not change, so neither does the dictionary
-            ids = pieces[0].column("rule_id").dictionary.to_pylist()
-            self._ids = np.array([dumps(i) for i in ids], object)
+            self._ids = self._facts.as_json(pieces[0].column("rule_id").dictionary)
         events = np.concatenate([piece.column("event").to_numpy() for piece in pieces])
         rules = np.concatenate([piece.column("rule_id").indices.to_numpy() for piece in pieces])
         order = np.argsort(events, kind="stable")
@@ -110,7 +158,7 @@ class JsonOutput:
 
     def write_numbers(self, first: int, events: Any, rules: Any, ids: Any) -> None:
         if self._ids is None:
-            self._ids = np.array([dumps(i) for i in ids.to_pylist()], object)
+            self._ids = self._facts.as_json(ids)
         if not len(events):
             return
         order = np.argsort(events, kind="stable")
@@ -131,10 +179,11 @@ def plain(value: Any) -> Any:
 
 
 class ParquetOutput:
-    """One row per match, with the columns event and rule_id."""
+    """One row per match, with the columns event and rule_id, and those about rules."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, facts: RuleFacts) -> None:
         self.path = path
+        self._facts = facts
         self._writer: Any = None
 
     def write(self, names: list[Any], pieces: list[Any]) -> None:
@@ -149,25 +198,34 @@ class ParquetOutput:
         except Mixed:
             self._several_types()
         rule_type = pieces[0].schema.field("rule_id").type
-        schema = pa.schema([("event", keys.type), ("rule_id", rule_type)])
+        schema = self._schema(keys.type, rule_type)
         if self._writer is None:
             self._open(schema)
         elif keys.type != self._writer.schema.field("event").type:
             self._several_types()
         for piece in pieces:
-            columns = [keys.take(piece.column("event")), piece.column("rule_id")]
+            rule_id = piece.column("rule_id")
+            about = self._facts.columns(rule_id.dictionary)
+            columns = [keys.take(piece.column("event")), rule_id]
+            columns += [values.take(rule_id.indices) for values in about]
             self._writer.write_batch(pa.record_batch(columns, schema=schema))
 
     def write_numbers(self, first: int, events: Any, rules: Any, ids: Any) -> None:
         import pyarrow as pa
 
         rule_type = pa.dictionary(pa.int32(), ids.type)
-        schema = pa.schema([("event", pa.int64()), ("rule_id", rule_type)])
+        schema = self._schema(pa.int64(), rule_type)
         if self._writer is None:
             self._open(schema)
         numbers = pa.array(events.astype(np.int64) + first)
         rule_id = pa.DictionaryArray.from_arrays(pa.array(rules), ids)
-        self._writer.write_batch(pa.record_batch([numbers, rule_id], schema=schema))
+        about = [values.take(rule_id.indices) for values in self._facts.columns(ids)]
+        self._writer.write_batch(pa.record_batch([numbers, rule_id, *about], schema=schema))
+
+    def _schema(self, event: Any, rule_id: Any) -> Any:
+        import pyarrow as pa
+
+        return pa.schema([("event", event), ("rule_id", rule_id), *self._facts.fields()])
 
     def _several_types(self) -> NoReturn:
         misuse("the keys of the events are of several types, which Parquet cannot hold: use jsonl")
@@ -181,5 +239,5 @@ class ParquetOutput:
         import pyarrow as pa
 
         if self._writer is None:  # nothing matched: an empty table
-            self._open(pa.schema([("event", pa.int64()), ("rule_id", pa.string())]))
+            self._open(self._schema(pa.int64(), pa.string()))
         self._writer.close()

@@ -119,9 +119,8 @@ def _build(
         for row in _rows(paths, rows, bad):
             meter.seen(len(rows))
             try:
-                details.append(
-                    RuleDetails(row.id, text_of(row.rule), frozenset(row.tags), row.priority)
-                )
+                text, tags = text_of(row.rule), frozenset(row.tags)
+                details.append(RuleDetails(row.id, text, tags, row.priority, row.data))
             except RuleError as error:
                 bad.append(of_error(row, error))
         matcher = Matcher(

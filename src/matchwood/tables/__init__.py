@@ -4,6 +4,7 @@ A row that cannot be read is a `BadRow` with its line, and reading goes on. A `T
 file that cannot be read at all.
 
     rule_table    `read_rules`
+    rule_data     the data that a rule carries, from further columns
     event_table   `read_events`
     formats       rows of JSONL, CSV and Parquet files, with line numbers
 """

@@ -181,22 +181,34 @@ def csv_lines(path: str | Path) -> Iterator[tuple[int, list[str]] | BadRow]:
 
 
 def csv_rows(
-    path: str | Path, columns: tuple[str, ...], optional: tuple[str, ...] = ()
+    path: str | Path,
+    columns: tuple[str, ...],
+    optional: tuple[str, ...] = (),
+    further: bool = False,
 ) -> Iterator[tuple[int, dict[str, str]] | BadRow]:
-    """The named columns of every row, with the line on which the row starts."""
+    """The named columns of every row, with the line on which the row starts.
+
+    With `further`, also all others, as far as a row has them.
+    """
     indexes: dict[str, int] | None = None
+    others: dict[str, int] = {}
     for line in csv_lines(path):
         if isinstance(line, BadRow):
             yield line
             continue
         start, row = line
         if indexes is None:
-            indexes = _indexes(str(path), [name.strip() for name in row], columns, optional)
+            header = [name.strip() for name in row]
+            indexes = _indexes(str(path), header, columns, optional)
+            if further:
+                named = {name: header.index(name) for name in header if name}
+                others = {name: at for name, at in named.items() if name not in indexes}
         elif len(row) <= max(indexes.values()):
             expected = f"expected at least {max(indexes.values()) + 1} fields"
             yield BadRow(str(path), start, f"{expected}, found {len(row)}", csv_text(row))
         else:
-            yield start, {name: row[index] for name, index in indexes.items()}
+            fields = {name: row[index] for name, index in indexes.items()}
+            yield start, fields | {name: row[at] for name, at in others.items() if at < len(row)}
     if indexes is None:
         raise TableError(f"{path}: expected a header with {' and '.join(columns)}")
 
@@ -209,9 +221,15 @@ def csv_text(row: list[str]) -> str:
 
 
 def parquet_rows(
-    path: str | Path, columns: tuple[str, ...] | None, optional: tuple[str, ...] = ()
+    path: str | Path,
+    columns: tuple[str, ...] | None,
+    optional: tuple[str, ...] = (),
+    further: bool = False,
 ) -> Iterator[dict[str, Any]]:
-    """Every row as a dict, with the named columns, or with all if `columns` is None."""
+    """Every row as a dict, with the named columns, or with all if `columns` is None.
+
+    With `further`, the named columns must be there, and all others are read too.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -224,6 +242,7 @@ def parquet_rows(
             if columns is not None:
                 names = list(file.schema_arrow.names)
                 chosen = list(_indexes(str(path), names, columns, optional))
+                chosen = None if further else chosen
             for batch in file.iter_batches(columns=chosen):
                 yield from rows_of(batch)
     except (pa.ArrowInvalid, OSError) as error:

@@ -1,15 +1,18 @@
 """Tables of rules: each row has an `id` and a `rule`, and may have `tags` and a `priority`.
 
 The rule is text, or in JSONL also its JSON form. Tags are a list, or one string separated by `;`.
+Further columns are the data that a rule carries; see `data_of_columns`.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from matchwood.tables.formats import BadRow, csv_rows, format_of, json_lines, parquet_rows
+from matchwood.tables.rule_data import NO_DATA, data_of_columns, data_text
 
 RuleId = str | int
 
@@ -29,6 +32,7 @@ class RuleRow(NamedTuple):
     rule: object
     tags: tuple[str, ...] = ()
     priority: float = 0.0
+    data: str = NO_DATA  # as JSON text
 
 
 def read_rules(path: str | Path) -> Iterator[RuleRow | BadRow]:
@@ -36,8 +40,8 @@ def read_rules(path: str | Path) -> Iterator[RuleRow | BadRow]:
 
     >>> from pathlib import Path
     >>> _ = Path("rules.csv").write_text("id,rule\\nadults,age >= 18\\n")
-    >>> list(read_rules("rules.csv"))
-    [RuleRow(file='rules.csv', line=2, id='adults', rule='age >= 18', tags=(), priority=0.0)]
+    >>> [(row.line, row.id, row.rule) for row in read_rules("rules.csv")]
+    [(2, 'adults', 'age >= 18')]
     """
     file = str(path)
     kind = format_of(path)
@@ -45,14 +49,15 @@ def read_rules(path: str | Path) -> Iterator[RuleRow | BadRow]:
         for line in json_lines(path):
             yield line if isinstance(line, BadRow) else _row(file, *line)
     elif kind == "csv":
-        for row in csv_rows(path, REQUIRED, OPTIONAL):
-            yield row if isinstance(row, BadRow) else _row(file, *row)
+        for row in csv_rows(path, REQUIRED, OPTIONAL, further=True):
+            yield row if isinstance(row, BadRow) else _row(file, *row, texts=True)
     else:
-        for number, fields in enumerate(parquet_rows(path, REQUIRED, OPTIONAL), 1):
+        for number, fields in enumerate(parquet_rows(path, REQUIRED, OPTIONAL, further=True), 1):
             yield _row(file, number, fields)
 
 
-def _row(file: str, line: int, fields: object) -> RuleRow | BadRow:
+def _row(file: str, line: int, fields: object, texts: bool = False) -> RuleRow | BadRow:
+    """A row of a table; with `texts`, all its fields are text, and empty ones are not there."""
     if not isinstance(fields, dict):
         return BadRow(file, line, f'expected {{"id": …, "rule": …}}, found {type(fields).__name__}')
     identity = fields.get("id")
@@ -64,13 +69,25 @@ def _row(file: str, line: int, fields: object) -> RuleRow | BadRow:
     rule = fields.get("rule")
     if rule is None or rule == "":
         return BadRow(file, line, f"rule {identity!r}: no rule: expected its text as 'rule'")
-    if fields.get("tags") is None and fields.get("priority") is None:
+    if len(fields) == len(REQUIRED):
         return RuleRow(file, line, identity, rule)
     try:
         tags, priority = tags_of(fields.get("tags")), priority_of(fields.get("priority"))
-    except ValueError as error:
+        data = _data(fields, texts)
+    except (ValueError, TypeError, RecursionError) as error:
         return BadRow(file, line, f"rule {identity!r}: {error}")
-    return RuleRow(file, line, identity, rule, tags, priority)
+    return RuleRow(file, line, identity, rule, tags, priority, data)
+
+
+def _data(fields: dict[str, Any], texts: bool) -> str:
+    if texts:
+        fields = {name: text for name, text in fields.items() if text != ""}
+        if "data" in fields:
+            try:
+                fields["data"] = json.loads(fields["data"])
+            except ValueError as error:
+                raise ValueError(f"its data is not JSON: {error}") from None
+    return data_text(data_of_columns(fields, (*REQUIRED, *OPTIONAL)))
 
 
 def tags_of(tags: Any) -> tuple[str, ...]:

@@ -324,3 +324,40 @@ def test_bad_aliases(command, folder: Path, text: str) -> None:
     code, _, err = command("explain", "host = 'x'", "{}", "--aliases", "names.toml")
     assert code == 2
     assert "names.toml" in err
+
+
+def test_what_is_written_about_rules(command, folder: Path) -> None:
+    rule = {"id": "a", "rule": "x > 1", "tags": ["t"], "priority": 2, "title": "A"}
+    Path("about.jsonl").write_text(json.dumps(rule) + "\n" + '{"id": "b", "rule": "x > 2"}\n')
+    Path("x.jsonl").write_text('{"x": 2, "k": "p"}\n{"x": 3, "k": "q"}\n')
+    named = ("--with", "rule,tags,priority,data")
+    first = {"id": "a", "rule": "x > 1", "tags": ["t"], "priority": 2.0, "data": {"title": "A"}}
+    second = {"id": "b", "rule": "x > 2", "tags": [], "priority": 0.0, "data": None}
+    for more, names in (((), [0, 1]), (("--key", "k"), ["p", "q"])):
+        code, out, _ = command("match", "about.jsonl", "x.jsonl", *named, *more)
+        lines = [json.loads(line) for line in out.splitlines()]
+        assert code == 0
+        assert [line["event"] for line in lines] == names
+        assert lines[0]["rules"] == [first]
+        assert sorted(lines[1]["rules"], key=lambda each: each["id"]) == [first, second]
+        command("match", "about.jsonl", "x.jsonl", *named, *more, "--output", "about.parquet")
+        rows = pq.read_table("about.parquet").to_pylist()
+        assert rows[0] == {
+            "event": names[0], "rule_id": "a", "rule": "x > 1", "tags": ["t"],
+            "priority": 2.0, "data": '{"title":"A"}',
+        }  # fmt: skip
+        assert len(rows) == 3
+    command("build", "about.jsonl", "about.mw")
+    _, out, _ = command("match", "about.mw", "x.jsonl", "--with", "data")
+    assert json.loads(out.splitlines()[0])["rules"] == [{"id": "a", "data": {"title": "A"}}]
+    code, _, err = command("match", "about.mw", "x.jsonl", "--with", "title")
+    assert (code, "--with: expected rule, tags, priority, data, found 'title'" in err) == (2, True)
+
+
+@pytest.mark.parametrize("more", [(), ("--key", "key")])
+def test_the_first_matches_are_explained(command, more) -> None:
+    code, _, err = command("match", "rules.jsonl", "events.jsonl", "--explain", "2", *more)
+    assert code == 0
+    assert err.count(", rule ") == 2
+    assert err.startswith("event 0, rule " if not more else "event a, rule ")
+    assert "\ntrue  " in err

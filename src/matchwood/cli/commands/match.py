@@ -64,6 +64,17 @@ def match(
         bool, typer.Option("--strict", help="Match nothing if any rule is bad.")
     ] = False,
     threads: Annotated[int, typer.Option(min=1, metavar="N", help="Number of threads.")] = 1,
+    about: Annotated[
+        str | None,
+        typer.Option(
+            "--with",
+            metavar="NAMES",
+            help="What is written about each rule beside its id: rule,tags,priority,data.",
+        ),
+    ] = None,
+    explained: Annotated[
+        int, typer.Option("--explain", min=0, metavar="N", help="Explain the first N matches.")
+    ] = 0,
     schema: SchemaFile = None,
     operators: OperatorsModule = None,
     lists: ListFiles = None,
@@ -72,24 +83,37 @@ def match(
 ) -> None:
     """Say which rules are true for each event of a file or stream."""
     from matchwood.cli.event_chunks import Rejects, check_source
-    from matchwood.cli.match_output import open_output, text_file
+    from matchwood.cli.match_output import RuleFacts, open_output, text_file
 
     check_source(events)
     kind = kind or ("parquet" if output is not None and output.suffix == ".parquet" else "jsonl")
     if kind not in OUTPUT_FORMATS:
         misuse(f"no format {kind!r}: expected {' or '.join(OUTPUT_FORMATS)}")
+    facts = RuleFacts(_facts(about))
     known = read_operators(operators)
     named = read_lists(lists)
     spelled = read_aliases(aliases)
-    with text_file(rejects) as rejected, open_output(output, kind) as out:
+    with text_file(rejects) as rejected, open_output(output, kind, facts) as out:
         loaded = load(
             [rules], read_schema(schema), known, strict=strict, lists=named, aliases=spelled
         )
+        facts.of(loaded.matcher)
         run = MatchRun(loaded.matcher, Rejects(events, rejected), tags or None, limit, threads)
+        run.left_to_explain = explained
         run.all(events, key, strings, out)
     sys.stdout.flush()
     run.report(as_json)
     raise typer.Exit(1 if loaded.bad or run.rejects.count else 0)
+
+
+def _facts(names: str | None) -> tuple[str, ...]:
+    """The names of what is written about rules."""
+    from matchwood.match.search.rule_facts import check_facts
+
+    try:
+        return check_facts([] if names is None else [name.strip() for name in names.split(",")])
+    except ValueError as error:
+        misuse(f"--with: {str(error).removeprefix('rule_columns: ')}")
 
 
 class MatchRun:
@@ -106,6 +130,7 @@ class MatchRun:
         self.matcher = matcher
         self.rejects = rejects
         self.options: dict[str, Any] = {"tags": tags, "limit": limit, "threads": threads}
+        self.left_to_explain = 0  # matches
         self.events = self.matches = 0
         self.seconds = 0.0
 
@@ -122,6 +147,8 @@ class MatchRun:
             for chunk in chunks(events, key, strings, size, self.rejects):
                 chunk, pieces = self._match(chunk)
                 out.write(chunk.names, pieces)
+                if self.left_to_explain:
+                    self._explain_chunk(chunk, pieces)
                 matches = sum(piece.num_rows for piece in pieces)
                 size.learn(len(chunk), matches)
                 self.events += len(chunk)
@@ -131,13 +158,39 @@ class MatchRun:
 
     def _json_lines(self, events: str, out: Any, meter: ProgressMeter) -> None:
         """Match JSON lines as they are."""
+        import numpy as np
+
         from matchwood.cli.json_lines import matched_lines
+        from matchwood.match.json.json_text import event_of
 
         for found in matched_lines(self.matcher, events, self.rejects, **self.options):
             out.write_numbers(found.first, found.events, found.rules, found.ids)
+            if self.left_to_explain:
+                order = np.argsort(found.events, kind="stable")[: self.left_to_explain]
+                for number, rule in zip(found.events[order], found.rules[order], strict=True):
+                    event = event_of(found.block.text(int(number)))
+                    self._explain(found.first + int(number), found.ids[int(rule)].as_py(), event)
             self.events += found.matched
             self.matches += len(found.rules)
             meter.seen(self.events)
+
+    def _explain_chunk(self, chunk: EventChunk, pieces: list[Any]) -> None:
+        pairs = [
+            (number, rule_id)
+            for piece in pieces
+            for number, rule_id in zip(
+                piece.column("event").to_pylist(), piece.column("rule_id").to_pylist(), strict=True
+            )
+        ]
+        pairs.sort(key=lambda pair: pair[0])
+        for number, rule_id in pairs[: self.left_to_explain]:
+            self._explain(chunk.names[number], rule_id, chunk.event_at(number))
+
+    def _explain(self, name: object, rule_id: Any, event: dict[str, Any]) -> None:
+        """Say on standard error why a rule is true of an event."""
+        self.left_to_explain -= 1
+        tree = self.matcher.explain(self.matcher[rule_id], event)
+        print(f"event {name}, rule {rule_id!r}:\n{tree}", file=sys.stderr)
 
     def _match(self, chunk: EventChunk) -> tuple[EventChunk, list[Any]]:
         """The chunk without events that cannot be matched, and its matches."""

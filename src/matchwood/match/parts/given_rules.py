@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.match.parts.rule_columns import RuleColumns, RuleDetails, object_array
+from matchwood.tables.rule_data import NO_DATA
 
 
 class GivenRules(NamedTuple):
@@ -18,24 +19,27 @@ class GivenRules(NamedTuple):
     rules: list[Any]  # texts, or other forms of rules
     tags: dict[int, frozenset[str]]  # of positions
     priorities: dict[int, float]
+    data: dict[int, str]  # JSON texts
 
     @classmethod
     def of(cls, details: Iterable[RuleDetails]) -> GivenRules:
         """Rules that are given one by one."""
-        given = cls([], [], {}, {})
-        for position, (rule_id, rule, tags, priority) in enumerate(details):
+        given = cls([], [], {}, {}, {})
+        for position, (rule_id, rule, tags, priority, data) in enumerate(details):
             given.ids.append(rule_id)
             given.rules.append(rule)
             if tags:
                 given.tags[position] = tags
             if priority:
                 given.priorities[position] = priority
+            if data:
+                given.data[position] = data
         return given
 
     @classmethod
     def of_pairs(cls, pairs: Iterable[Any]) -> GivenRules:
         """Rules that are pairs of id and rule."""
-        given = cls([], [], {}, {})
+        given = cls([], [], {}, {}, {})
         ids, rules = given.ids, given.rules
         for pair in pairs:
             try:
@@ -53,6 +57,7 @@ class GivenRules(NamedTuple):
             [self.rules[i] for i in positions],
             {new: self.tags[i] for new, i in enumerate(positions) if i in self.tags},
             {new: self.priorities[i] for new, i in enumerate(positions) if i in self.priorities},
+            {new: self.data[i] for new, i in enumerate(positions) if i in self.data},
         )
 
     def distinct(self) -> GivenRules:
@@ -64,9 +69,12 @@ class GivenRules(NamedTuple):
 
     def details(self, position: int) -> RuleDetails:
         """One of the rules with everything that was said about it."""
-        tags = self.tags.get(position, frozenset())
         return RuleDetails(
-            self.ids[position], self.rules[position], tags, self.priorities.get(position, 0.0)
+            self.ids[position],
+            self.rules[position],
+            self.tags.get(position, frozenset()),
+            self.priorities.get(position, 0.0),
+            self.data.get(position, NO_DATA),
         )
 
     def columns(self, order: NDArray[np.int64]) -> RuleColumns:
@@ -86,4 +94,10 @@ class GivenRules(NamedTuple):
             priority = np.zeros(len(self.ids))
             priority[list(self.priorities)] = list(self.priorities.values())
             priority = priority[order]
-        return RuleColumns(ids[order], object_array(self.rules)[order], tags, priority)
+        data = None
+        if self.data:
+            data = np.full(len(self.ids), NO_DATA, object)
+            data[list(self.data)] = list(self.data.values())
+            data = data[order]
+        rules = object_array(self.rules)[order]
+        return RuleColumns(ids[order], rules, tags, priority, data=data)

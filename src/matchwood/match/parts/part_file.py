@@ -97,6 +97,8 @@ def _describe(part: Part, prefix: str, arrays: dict[str, Any]) -> dict[str, Any]
         arrays[f"{prefix}.ids"] = details.ids
     else:
         packed["ids"] = [str(rule_id) for rule_id in details.ids.tolist()]
+    if details.data is not None:
+        packed["data"] = details.data_at(np.arange(len(details)))
     for name, strings in packed.items():
         offsets, data = pack_strings(strings)
         arrays[f"{prefix}.{name}.offsets"], arrays[f"{prefix}.{name}.data"] = offsets, data
@@ -174,7 +176,11 @@ def _part(
         ids = PackedStrings(arrays, f"{prefix}.ids")
     priority = arrays.get(f"{prefix}.priority")
     tags = {int(ordinal): frozenset(tags) for ordinal, tags in described["tags"].items()}
-    for name, count in (("rules", len(texts)), ("ids", len(ids))):
+    data = None
+    if f"{prefix}.data.offsets" in arrays:
+        data = PackedStrings(arrays, f"{prefix}.data")
+    counts = {"rules": len(texts), "ids": len(ids), "data": rules if data is None else len(data)}
+    for name, count in counts.items():
         if count != rules:
             raise IndexFileError(f"has {count} {name} for {rules} rules")
     if isinstance(ids, np.ndarray) and (ids.dtype != np.int64 or ids.ndim != 1):
@@ -183,7 +189,7 @@ def _part(
         raise IndexFileError(f"has priorities that are not those of {rules} rules")
     if not all(0 <= ordinal < rules for ordinal in tags):
         raise IndexFileError("has tags of rules that it does not have")
-    columns = RuleColumns(ids, texts, tags, priority, bool(described["integers"]))
+    columns = RuleColumns(ids, texts, tags, priority, bool(described["integers"]), data)
     alive = arrays.get(f"{prefix}.alive")
     alive = np.empty(0, np.uint8) if alive is None else np.array(alive, np.uint8)
     if len(alive) not in (0, rules):

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.index.file.array_file import IndexFileError
+from matchwood.tables.rule_data import NO_DATA, data_of
 
 
 class RuleDetails(NamedTuple):
@@ -18,6 +19,12 @@ class RuleDetails(NamedTuple):
     rule: Any  # as it was given: text, or the JSON form
     tags: frozenset[str]
     priority: float
+    data_text: str = NO_DATA  # as JSON
+
+    @property
+    def data(self) -> Any:
+        """What the rule carries, any JSON; None if it carries nothing."""
+        return data_of(self.data_text)
 
 
 def object_array(values: Sequence[Any]) -> NDArray[Any]:
@@ -28,7 +35,7 @@ def object_array(values: Sequence[Any]) -> NDArray[Any]:
 
 
 class RuleColumns:
-    """The details of many rules by ordinal; tags and priorities only where rules have any."""
+    """The details of many rules by ordinal; tags, priorities and data only where rules have any."""
 
     def __init__(
         self,
@@ -37,12 +44,14 @@ class RuleColumns:
         tags: Mapping[int, frozenset[str]],
         priority: NDArray[np.float64] | None,
         integers: bool = False,
+        data: Sequence[str] | NDArray[Any] | None = None,
     ) -> None:
         self._ids = ids  # an array, or packed strings that become one when first needed
         self._integers = integers  # whether the packed strings are integers
         self.rules = rules
         self.tags = tags
         self.priority = priority
+        self.data = data  # JSON texts, NO_DATA for rules without any; None if no rule has any
         self._arrow_ids: Any = None
 
     @classmethod
@@ -59,6 +68,7 @@ class RuleColumns:
         new_ordinal[order] = np.arange(len(order))
         tags: dict[int, frozenset[str]] = {}
         priority: NDArray[np.float64] | None = None
+        data: NDArray[Any] | None = None
         first = 0
         for column, ordinals in zip(columns, chosen, strict=True):
             if column.tags:
@@ -69,8 +79,13 @@ class RuleColumns:
                 if priority is None:
                     priority = np.zeros(len(order))
                 priority[new_ordinal[first : first + len(ordinals)]] = column.priority[ordinals]
+            if column.data is not None:
+                if data is None:
+                    data = np.full(len(order), NO_DATA, object)
+                data[new_ordinal[first : first + len(ordinals)]] = column.data_at(ordinals)
             first += len(ordinals)
-        return cls(np.concatenate(ids)[order], object_array(rules)[order], tags, priority)
+        texts = object_array(rules)[order]
+        return cls(np.concatenate(ids)[order], texts, tags, priority, data=data)
 
     @property
     def ids(self) -> NDArray[Any]:
@@ -97,9 +112,13 @@ class RuleColumns:
 
     def rules_at(self, ordinals: NDArray[Any]) -> list[Any]:
         """The rules with these ordinals, as they were given."""
-        rules = self.rules
-        array = rules if isinstance(rules, np.ndarray) else object_array(rules[:])
-        return list(array[ordinals])
+        return list(_at(self.rules, ordinals))
+
+    def data_at(self, ordinals: NDArray[Any]) -> list[str]:
+        """The data of the rules with these ordinals, as JSON texts."""
+        if self.data is None:
+            return [NO_DATA] * len(ordinals)
+        return list(_at(self.data, ordinals))
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -109,7 +128,14 @@ class RuleColumns:
         rule_id = self.ids[ordinal]
         plain = int(rule_id) if self.ids.dtype == np.int64 else rule_id
         tags = self.tags.get(ordinal, frozenset())
-        return RuleDetails(plain, self.rules[ordinal], tags, priority)
+        data = NO_DATA if self.data is None else self.data[ordinal]
+        return RuleDetails(plain, self.rules[ordinal], tags, priority, data)
 
     def __iter__(self) -> Iterator[RuleDetails]:
         return (self[ordinal] for ordinal in range(len(self)))
+
+
+def _at(values: Sequence[Any] | NDArray[Any], ordinals: NDArray[Any]) -> NDArray[Any]:
+    array = values if isinstance(values, np.ndarray) else object_array(values[:])
+    chosen: NDArray[Any] = array[ordinals]
+    return chosen

@@ -17,6 +17,7 @@ Modules:
 - `json_texts`: JSON texts, however they are given, in blocks;
 - `json_search`: the matches of JSON texts, slice by slice;
 - `arrow_matches`: the matches of many events, as Arrow data;
+- `rule_facts`: columns about rules that go with their matches;
 - `batch_threads`: slices in several threads, with results as they come;
 - `near_misses`: the rules that came nearest to matching, and what they lacked;
 - `rule_distances`: how far each rule of a part is from matching, by its index alone;

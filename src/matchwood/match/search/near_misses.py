@@ -53,7 +53,7 @@ def near_misses(
     heap: list[tuple[int, int, Any, list[str]]] = []
     details = [details for part in parts for details in _candidates(part, seen, n)]
     details += [rule.details for rule in pending]
-    for order, (rule_id, rule, _, _) in enumerate(details):
+    for order, (rule_id, rule, *_) in enumerate(details):
         lacked = lacking(parse(rule), seen, context)
         if not lacked:
             continue

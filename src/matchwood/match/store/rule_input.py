@@ -9,15 +9,19 @@ from typing import Any
 from matchwood.language import parse
 from matchwood.language.values import is_text
 from matchwood.match.parts.given_rules import GivenRules
+from matchwood.tables.rule_data import data_of_columns, data_text
 
 # Events of an iterator that are read to find out whether they are few.
 _COUNTED = 1_000
 
 
 def given_rules(rules: Any) -> GivenRules:
-    """The rules of a mapping, of pairs, or of a table with columns `id` and `rule`."""
+    """The rules of a mapping, of pairs, or of a table with columns `id` and `rule`.
+
+    Further columns of a table are the data that its rules carry.
+    """
     if isinstance(rules, Mapping):
-        return GivenRules(list(rules.keys()), list(rules.values()), {}, {})
+        return GivenRules(list(rules.keys()), list(rules.values()), {}, {}, {})
     if not (hasattr(rules, "__arrow_c_stream__") or hasattr(rules, "to_pylist")):
         return GivenRules.of_pairs(rules)
     from matchwood.match.batch.codes.event_tables import table_of
@@ -30,11 +34,16 @@ def given_rules(rules: Any) -> GivenRules:
     ids, texts = list(names["id"].plain()), list(names["rule"].plain())
     tags = names["tags"].plain() if "tags" in names else ()
     priorities = names["priority"].plain() if "priority" in names else ()
+    known = ("id", "rule", "tags", "priority")
+    further = {name: column.plain() for name, column in names.items() if name not in known}
+    rows = zip(*further.values(), strict=True)
+    data = [data_of_columns(dict(zip(further, row, strict=True)), known) for row in rows]
     return GivenRules(
         ids,
         texts,
         {row: tag_set(mine) for row, mine in enumerate(tags) if mine},
         {row: priority_of(mine) for row, mine in enumerate(priorities) if mine},
+        {row: data_text(mine) for row, mine in enumerate(data) if mine is not None},
     )
 
 
