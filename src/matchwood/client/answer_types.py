@@ -13,6 +13,7 @@ class Rule(NamedTuple):
     rule: str
     tags: frozenset[str]
     priority: float
+    data: Any = None
 
 
 class Accepted(NamedTuple):
@@ -42,7 +43,8 @@ class Ticket:
 
 
 def rule_of(form: dict[str, Any]) -> Rule:
-    return Rule(form["id"], form["rule"], frozenset(form["tags"]), form["priority"])
+    tags = frozenset(form["tags"])
+    return Rule(form["id"], form["rule"], tags, form["priority"], form.get("data"))
 
 
 def accepted_of(form: dict[str, Any]) -> Accepted:

@@ -188,10 +188,16 @@ class AsyncServiceRules:
         return int((await self._client.send(service_calls.list_rules("", 1, "")))["count"])
 
     async def add(
-        self, rule_id: str, rule: object, *, tags: Iterable[str] = (), priority: float = 0
+        self,
+        rule_id: str,
+        rule: object,
+        *,
+        tags: Iterable[str] = (),
+        priority: float = 0,
+        data: object = None,
     ) -> None:
-        """Set a rule, with tags to select it by, and a priority."""
-        await self._client.send(service_calls.put_rule(rule_id, rule, tags, priority))
+        """Set a rule, with tags to select it by, a priority, and data that it carries."""
+        await self._client.send(service_calls.put_rule(rule_id, rule, tags, priority, data))
 
     async def remove(self, ids: Iterable[str]) -> int:
         """Remove rules, one request each. Returns how many existed."""
@@ -206,7 +212,7 @@ class AsyncServiceRules:
         return removed
 
     async def details(self, rule_id: str) -> Rule:
-        """A rule with its tags and priority."""
+        """A rule with its tags, priority and data."""
         try:
             return await self._client.send(service_calls.get_rule(rule_id))
         except ServiceError as error:

@@ -104,9 +104,10 @@ def get_rule(rule_id: str) -> ServiceCall[Rule]:
 
 
 def put_rule(
-    rule_id: str, rule: object, tags: Iterable[str] = (), priority: float = 0
+    rule_id: str, rule: object, tags: Iterable[str] = (), priority: float = 0, data: object = None
 ) -> ServiceCall[None]:
     form = {"rule": rule_form(rule), "tags": sorted(tags), "priority": float(priority)}
+    form |= {} if data is None else {"data": data}
     return ServiceCall("PUT", RULE, _nothing, form, params={"id": rule_id}, rule=rule)
 
 

@@ -227,10 +227,16 @@ class ServiceRules(MutableMapping[str, Any]):
             return False
 
     def add(
-        self, rule_id: str, rule: object, *, tags: Iterable[str] = (), priority: float = 0
+        self,
+        rule_id: str,
+        rule: object,
+        *,
+        tags: Iterable[str] = (),
+        priority: float = 0,
+        data: object = None,
     ) -> None:
-        """Set a rule, with tags to select it by, and a priority."""
-        self._client.send(service_calls.put_rule(rule_id, rule, tags, priority))
+        """Set a rule, with tags to select it by, a priority, and data that it carries."""
+        self._client.send(service_calls.put_rule(rule_id, rule, tags, priority, data))
 
     def remove(self, ids: Iterable[str]) -> int:
         """Remove rules, one request each. Returns how many existed.
@@ -247,7 +253,7 @@ class ServiceRules(MutableMapping[str, Any]):
         return removed
 
     def details(self, rule_id: str) -> Rule:
-        """A rule with its tags and priority."""
+        """A rule with its tags, priority and data."""
         try:
             return self._client.send(service_calls.get_rule(rule_id))
         except ServiceError as error:

@@ -18,7 +18,7 @@ def test_a_rule_is_set_read_matched_and_deleted(service: Served) -> None:
     made = http.put("/rules/adults", json={"rule": "age >= 18", "tags": ["eu"], "priority": 2})
     assert made.status_code == 201
     shown = {"id": "adults", "rule": "age >= 18", "tags": ["eu"], "priority": 2.0}
-    shown |= {"suspended": None}
+    shown |= {"data": None, "suspended": None}
     assert made.json()["rule"] == shown
     assert http.get("/rules/adults").json() == shown
     found = http.post("/match", json={"event": {"age": 20}}).json()

@@ -125,7 +125,7 @@ def _result(
     matches = []
     for rule, bindings in rules:
         why = matcher.explain(parse(rule.rule), event).to_json() if request.explain else None
-        about: dict[str, Any] = {"id": rule.id, "tags": sorted(rule.tags)}
+        about: dict[str, Any] = {"id": rule.id, "tags": sorted(rule.tags), "data": rule.data}
         about |= {"priority": rule.priority, "bindings": bindings, "explanation": why}
         matches.append(RuleMatch(**about))
     near = None

@@ -32,6 +32,7 @@ class RuleIn(RequestModel):
     rule: Rule
     tags: list[Tag] = Field([], max_length=1_000)
     priority: float = Field(0.0, allow_inf_nan=False)
+    data: Any = Field(None, description="Any JSON, which is given back with matches")
 
 
 class RuleOut(BaseModel):
@@ -39,6 +40,7 @@ class RuleOut(BaseModel):
     rule: str
     tags: list[str]
     priority: float
+    data: Any = None
     suspended: str | None = Field(
         None, description="Why the rule is not matched; null if it is. Setting it resumes it"
     )
@@ -108,6 +110,7 @@ class RuleMatch(BaseModel):
     id: str
     tags: list[str]
     priority: float
+    data: Any = Field(None, description="What the rule carries; null if nothing")
     bindings: list[dict[str, Any]] | None = Field(
         None, description="The values of the rule's variables"
     )

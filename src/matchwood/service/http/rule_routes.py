@@ -29,6 +29,7 @@ from matchwood.service.http.request_context import (
 from matchwood.service.http.rule_uploads import uploaded_rules
 from matchwood.service.rules.rule_set import diff_json
 from matchwood.service.times import iso
+from matchwood.tables.rule_data import data_of
 
 router = APIRouter(tags=["rules"], responses=problems())
 RuleIdInPath = Annotated[str, Path(min_length=1, max_length=512, pattern="^[^\\x00]+$")]
@@ -66,8 +67,8 @@ async def replace_rules(
     request: Request, service: Ready, caller: Admin, dry_run: bool = False
 ) -> RulesReplaced:
     """Replace all rules in one step. The body is JSON lines, or a JSON list, of objects with `id`,
-    `rule`, and optionally `tags` and `priority`. If one is invalid, nothing changes, and the
-    problem lists all invalid ones. With `If-Match`, rules are replaced only if they have that
+    `rule`, and optionally `tags`, `priority` and `data`. If one is invalid, nothing changes, and
+    the problem lists all invalid ones. With `If-Match`, rules are replaced only if they have that
     version; with `dry_run`, only the difference is reported.
     """
     expected = expected_version(request)
@@ -113,7 +114,7 @@ async def put_rule(
 ) -> RuleStored:
     """Set a rule. Matches after the answer use it."""
     rule = await service.storage.readers.run(
-        service.rules.checked, rule_id, body.rule, body.tags, body.priority
+        service.rules.checked, rule_id, body.rule, body.tags, body.priority, body.data
     )
     version, is_new = await service.rules.put(rule, expected_version(request))
     response.status_code = 201 if is_new else 200
@@ -154,6 +155,7 @@ def _rule(row: Any) -> RuleOut:
         rule=row.rule,
         tags=json.loads(row.tags),
         priority=row.priority,
+        data=data_of(row.data),
         suspended=row.suspended,
     )
 
@@ -164,5 +166,6 @@ def _rule_of(rule: RuleDetails) -> RuleOut:
         rule=rule.rule,
         tags=sorted(rule.tags),
         priority=rule.priority,
+        data=rule.data,
         suspended=None,
     )

@@ -11,8 +11,8 @@ from matchwood.service.delivery.event_bodies import JSON, LINES, loads
 from matchwood.service.problems import RequestProblem
 from matchwood.service.rules.rule_set import MOST_LISTED
 
-# Makes a rule of its id, text or JSON form, tags and priority, or raises a problem.
-CheckedRule = Callable[[str, object, list[str], float], RuleDetails]
+# Makes a rule of its id, text or JSON form, tags, priority and data, or raises a problem.
+CheckedRule = Callable[[str, object, list[str], float, object], RuleDetails]
 # The most characters of an id.
 ID_LENGTH = 512
 # The most characters of a tag.
@@ -56,7 +56,7 @@ def _rows(kind: str, body: bytes) -> list[Any]:
 def _rule(checked: CheckedRule, row: Any) -> RuleDetails:
     if not isinstance(row, dict) or not {"id", "rule"} <= set(row):
         raise _invalid("expected an object with `id` and `rule`")
-    if unknown := set(row) - {"id", "rule", "tags", "priority"}:
+    if unknown := set(row) - {"id", "rule", "tags", "priority", "data"}:
         raise _invalid(f"a rule has no field {sorted(unknown)[0]!r}")
     rule_id, tags, priority = row["id"], row.get("tags") or [], row.get("priority") or 0.0
     if not _is_storable(rule_id, ID_LENGTH):
@@ -66,7 +66,7 @@ def _rule(checked: CheckedRule, row: Any) -> RuleDetails:
     is_number = isinstance(priority, int | float) and not isinstance(priority, bool)
     if not is_number or not abs(priority) < 1e300:
         raise _invalid(f"a priority must be a number, found {priority!r:.100}")
-    return checked(rule_id, row["rule"], tags, priority)
+    return checked(rule_id, row["rule"], tags, priority, row.get("data"))
 
 
 def _invalid(reason: str) -> RequestProblem:

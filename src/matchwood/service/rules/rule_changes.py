@@ -134,7 +134,7 @@ def _pieces(ids: list[str]) -> Iterator[list[str]]:
 def _row(rule: RuleDetails, version: int) -> dict[str, Any]:
     tags = json.dumps(sorted(rule.tags), ensure_ascii=False)
     row = {"id": rule.id, "rule": rule.rule, "tags": tags, "priority": rule.priority}
-    return {**row, "version": version}
+    return {**row, "data": rule.data_text, "version": version}
 
 
 # Reading
@@ -142,7 +142,8 @@ def _row(rule: RuleDetails, version: int) -> dict[str, Any]:
 
 def details_of(row: Row[Any]) -> RuleDetails:
     """A rule of the database."""
-    return RuleDetails(row.id, row.rule, frozenset(json.loads(row.tags)), row.priority)
+    tags = frozenset(json.loads(row.tags))
+    return RuleDetails(row.id, row.rule, tags, row.priority, row.data)
 
 
 @contextmanager

@@ -33,6 +33,7 @@ from matchwood.service.rules.timed_matching import LONG_RULE, Suspension
 from matchwood.service.settings import Settings
 from matchwood.service.storage.database import rule_versions, rules
 from matchwood.service.storage.writer import Counters, DatabaseWriter
+from matchwood.tables.rule_data import data_text
 
 log = logging.getLogger("matchwood.service")
 # The most ids of each kind that a diff lists, and the most rules that a problem lists.
@@ -186,7 +187,12 @@ class RuleSet:
     # Changing
 
     def checked(
-        self, rule_id: str, rule: object, tags: Iterable[str], priority: float
+        self,
+        rule_id: str,
+        rule: object,
+        tags: Iterable[str],
+        priority: float,
+        data: object = None,
     ) -> RuleDetails:
         """A rule that can be stored, or a problem."""
         try:
@@ -199,7 +205,21 @@ class RuleSet:
         if len(text.encode("utf-8", "replace")) > self._limits.rule_bytes:
             detail = f"a rule may have at most {self._limits.rule_bytes:,} bytes"
             raise RequestProblem("rule-too-large", detail, limit=self._limits.rule_bytes)
-        return RuleDetails(rule_id, text, frozenset(tags), float(priority))
+        return RuleDetails(
+            rule_id, text, frozenset(tags), float(priority), self._checked_data(data)
+        )
+
+    def _checked_data(self, data: object) -> str:
+        try:
+            text = data_text(data)
+            if "\\u0000" in text:
+                raise ValueError("the data of a rule must not contain the character U+0000")
+        except (ValueError, TypeError, RecursionError) as error:
+            raise RequestProblem("invalid-rule", str(error)) from None
+        if len(text.encode()) > self._limits.rule_bytes:
+            detail = f"the data of a rule may have at most {self._limits.rule_bytes:,} bytes"
+            raise RequestProblem("rule-too-large", detail, limit=self._limits.rule_bytes)
+        return text
 
     @asynccontextmanager
     async def _exclusively(self) -> AsyncIterator[None]:

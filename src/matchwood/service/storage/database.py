@@ -60,6 +60,7 @@ rules = Table(
     Column("rule", Text, nullable=False),
     Column("tags", Text, nullable=False),  # a JSON list
     Column("priority", Double, nullable=False),
+    Column("data", Text, nullable=False, server_default=""),  # JSON; empty if it carries none
     Column("suspended", Text),  # why it is not matched; null if it is
     # The version at which it was last set or suspended.
     Column("version", BigInteger, nullable=False, server_default="0"),
