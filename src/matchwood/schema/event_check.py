@@ -40,19 +40,31 @@ class Violation:
         return f"{self.rule}, attribute {self.attribute!r}: {self.reason}"
 
 
-def violations(schema: Definitions, event: Event) -> Iterator[Violation]:
-    """Everything about an event that breaks a rule; if its types are unknown, only that."""
+def violations(
+    schema: Definitions, event: Event, by_view: EventView | None = None
+) -> Iterator[Violation]:
+    """Everything about an event that breaks a rule; if its types are unknown, only that.
+
+    An event that is checked by a view is of the types of the view, and has all its attributes.
+    """
     if schema.types:
         named = _named(event, schema.event_type)
         if not named or any(name not in schema.types for name in named):
             yield from _wrong_types(schema, named)
             return
-        view = schema.view(*named)
+        if by_view is not None and set(named) != set(by_view.types):
+            types = " and ".join(by_view.types)
+            told = " and ".join(named)
+            reason = f"the view is of {types}, and the event of {told}"
+            yield Violation("R1", schema.event_type, reason)
+            return
+        view = schema.view(*named) if by_view is None else by_view
     else:
-        view = schema.anything
-    for name in view.mandatory:
+        view = schema.anything if by_view is None else by_view
+    for name in view.mandatory if by_view is None else view.uses:
         if event[name] == NULL:
-            yield Violation("R2", name, f"it is mandatory {_in(view)}, and not there")
+            needed = "mandatory" if name in view.mandatory else "part of the view"
+            yield Violation("R2", name, f"it is {needed} {_in(view)}, and not there")
     for name in _attributes(event, view):
         if name == schema.event_type and schema.types:
             continue

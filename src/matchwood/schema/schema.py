@@ -17,7 +17,7 @@ from matchwood.schema.errors import SchemaError, nearest
 from matchwood.schema.event_check import Violation, violations
 from matchwood.schema.own_order import error_at, refuse_orders, spelled_out
 from matchwood.schema.rule_check import RuleProblem, hierarchy_of, problems_in
-from matchwood.schema.types import Use
+from matchwood.schema.types import EventView, Use
 
 
 class Schema(Definitions):
@@ -154,24 +154,30 @@ class Schema(Definitions):
 
     # Events
 
-    def check_event(self, event: Mapping[str, object] | Event) -> list[Violation]:
+    def check_event(
+        self, event: Mapping[str, object] | Event, view: EventView | None = None
+    ) -> list[Violation]:
         """What breaks the rules R1, R2 and R3 in an event; an EventError if it is malformed.
+
+        With a view, the event has to be of its types, and to have its attributes and no others.
 
         >>> schema = Schema.from_dict({"attributes": {"age": "number"}})
         >>> [str(violation) for violation in schema.check_event({"age": "old"})]
         ["R2, attribute 'age': expected a number, found 'old'"]
         """
-        return list(violations(self, event if isinstance(event, Event) else Event(event)))
+        return list(violations(self, event if isinstance(event, Event) else Event(event), view))
 
-    def admit_event(self, event: Mapping[str, object] | Event) -> Event:
-        """The event, if it keeps to the schema; an EventError says why it does not.
+    def admit_event(
+        self, event: Mapping[str, object] | Event, view: EventView | None = None
+    ) -> Event:
+        """The event, if it keeps to the schema, or to a view of it; an EventError says why not.
 
         >>> schema = Schema.from_dict({"attributes": {"age": "number"}})
         >>> schema.admit_event({"age": 18}).raw
         {'age': 18}
         """
         seen = event if isinstance(event, Event) else Event(event)
-        for violation in violations(self, seen):
+        for violation in violations(self, seen, view):
             raise EventError(f"{violation.reason} ({violation.rule})", violation.attribute)
         return seen
 

@@ -8,6 +8,7 @@ one per attribute.
 - `fair_predicate`: counts the true predicates of every rule.
 - `equality_preferred`, `quarantining`: look up combinations of equalities, and count the rest.
 - `gough`, `hanson`, `aguilera`, `neon`: the algorithms of others that the paper describes.
+- `subscription_language`: the paper's own language over any of them, with views and one binding.
 
 They share `predicate_clusters` (which predicates are true), `equality_clusters` (which equalities
 are), `postings` (lists of rules) and `tuples` (a hash table of tuples).

@@ -5,7 +5,7 @@ Hanson, Chaabouni, Kim and Wang, *A predicate matching algorithm for database ru
 over the ends of the intervals that it holds. A node has three sets of marks: intervals that hold
 of everything on its left, of its value, and of everything on its right; an interval is marked as
 high up as possible, at O(log n) nodes. A search gathers the marks of the side that it takes, and
-the rules it finds have all their predicates tested.
+the rules that it finds have their other predicates tested.
 
 The selectivity of a predicate is estimated as the part of its axis that it covers, where an
 equality covers one of the values that rules mention. A new end becomes a leaf. A tree that is more
@@ -120,8 +120,8 @@ class Hanson(SubscriptionAlgorithm):
     def find(self, codes: Int32Array) -> Int32Array:
         out = np.empty(self._room, np.int32)
         count, visited, partly, tested = kernels.match(
-            self._nodes, self._roots, self._marks.lists, self._marks.entries, codes, self.at,
-            self.size, self.rows, out,
+            self._nodes, self._roots, self._marks.lists, self._marks.entries, self._chosen, codes,
+            self.at, self.size, self.rows, out,
         )  # fmt: skip
         self.worked(tested, visited, partly)
         return out[:count]

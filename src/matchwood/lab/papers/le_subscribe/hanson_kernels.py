@@ -143,8 +143,11 @@ def mark_all(nodes, roots, rows):
 
 
 @lean
-def match(nodes, roots, lists, entries, codes, at, size, rows, out):
-    """Write the true rules to `out`; returns how many, nodes, candidates, and predicates tested."""
+def match(nodes, roots, lists, entries, chosen, codes, at, size, rows, out):
+    """Write the true rules to `out`; returns how many, nodes, candidates, and predicates tested.
+
+    `chosen` has the row of each rule by which it is found, which is not tested again.
+    """
     partly = 0
     visited = 0
     for axis in range(min(len(roots), len(codes))):  # step 1: partially satisfied subscriptions
@@ -171,6 +174,8 @@ def match(nodes, roots, lists, entries, codes, at, size, rows, out):
         rule = out[i]
         true = True
         for row in range(at[rule], at[rule] + size[rule]):
+            if rows[row, AXIS] == chosen[rule, AXIS]:
+                continue
             tested += 1
             code = codes[rows[row, AXIS]]
             if code < rows[row, LOW] or code > rows[row, HIGH]:

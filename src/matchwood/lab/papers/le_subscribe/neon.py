@@ -4,8 +4,8 @@ New Era of Networks, NEONRules, as Fabret et al., *Le Subscribe*, 2000, §3.1, F
 it. The table *predicates* has a line for each predicate of each rule, with the rule and the value;
 nothing is shared. The table *operations* has what predicates have in common, an attribute and a
 comparison, and an index leads from there to their lines: "each located predicate must be evaluated
-afterwards". True predicates are counted by rule in `and`. Rules here have no event type: all are
-of the same one.
+afterwards". True predicates are counted by rule in `and`. Rules by themselves have no event type;
+in Le Subscribe's language (`subscription_language`) an operation is of an event type, too.
 """
 
 from __future__ import annotations
