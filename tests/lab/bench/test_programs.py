@@ -51,6 +51,7 @@ EXPECTED = {
         "events_per_second",
         {"audiences", "ABE-Gen", "sharded, local[1]", "few rules", "boolean columns", "cross join"},
     ),
+    "spark_changes": ("seconds_until_matched", {"begin", "0 changed", "10 changed"}),
     "spark_files": ("seconds", {"rows, spark", "rows, workers", "events, workers", "in process"}),
     "spark_large": ("peak_gib_all", {"generate", "compile", "match"}),
     "strings": ("candidates_per_event", {"match_batch"}),
@@ -71,6 +72,7 @@ LONG = {
     "service_steady": [pytest.mark.long],
     "webhooks": [pytest.mark.long],
     "spark": [pytest.mark.long, pytest.mark.spark],
+    "spark_changes": [pytest.mark.long, pytest.mark.spark],
     "spark_files": [pytest.mark.long, pytest.mark.spark],
     "spark_large": [pytest.mark.long, pytest.mark.spark],
 }

@@ -1,5 +1,7 @@
 """Slices of matches are joined until they fill a batch; a process keeps few rule sets open."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -56,9 +58,11 @@ def test_slices_are_put_together_until_they_fill_a_batch(counts, joint):
 def test_the_rule_set_used_longest_ago_is_closed(monkeypatch):
     calls = []
 
-    def open_segments(names, plan):
+    def open_segments(names, plan, known):
+        assert set(known) <= {"a", "b", "c"} - {names[0]}
+        assert len(known) == min(len(set(calls)), MOST_OPEN)
         calls.append(names)
-        return object()
+        return SimpleNamespace(segments={names[0]: object()})
 
     monkeypatch.setattr(open_rules, "open_segments", open_segments)
     monkeypatch.setattr(open_rules, "_opened", {})

@@ -2,9 +2,13 @@
 
 import pytest
 
+from matchwood.spark import compile_rules
+from matchwood.spark.compile.rule_buckets import bucket_of
 from matchwood.spark.endpoints import RuleSource
 from matchwood.spark.pipeline.pipeline_run import run
-from matchwood.spark.stream.rule_signatures import signature
+from matchwood.spark.stream.changed_buckets import changed_by_feed
+from matchwood.spark.stream.changing_rules import ChangingRules
+from matchwood.spark.stream.rule_signatures import look, signature
 from spark.spark_session import needs_iceberg
 from spark.stream.stream_folders import PEOPLE, right, versions_of
 
@@ -141,3 +145,28 @@ def test_versions_tell_of_changes(spark, lake):
         before = signature(spark, files, None)
         lake.sql("delete from {}.rules")  # which removes files, and adds none
         assert signature(spark, files, None) != before
+
+
+def test_tables_tell_which_rules_changed(spark, lake, tmp_path):
+    """Only the rows that changed are read to find out which rules to compile again."""
+    if lake.form == "delta":
+        lake.sql("alter table {}.rules set tblproperties (delta.enableChangeDataFeed = true)")
+    source = RuleSource(table=f"{lake.database}.rules")
+    rules = ChangingRules(source, str(tmp_path / "checkpoint"), None, 0.0, None)
+    rules.many_rules = 1
+    note = rules.begin(spark)
+    assert note["hashes"] is None
+    before = look(spark, source, None).version
+    base = rules.for_batch(spark, 0).segments[0].name
+    lake.change()  # with a new column, and files in which most rows only moved
+    seen = look(spark, source, None).version
+    names = {"adults", "gold", "teens"}
+    assert changed_by_feed(spark, source, before.text(), seen) == set(map(bucket_of, names))
+    compiled = rules.for_batch(spark, 1)
+    assert [segment.rules for segment in compiled.segments] == [3, 2]
+    assert compiled.segments[0].name == base
+    assert compiled.version == compile_rules(spark.table(source.table)).version
+    # Without a feed, rows are hashed from the next change on.
+    lake.sql("delete from {}.rules where id = 'gold'")
+    other = RuleSource(table=source.table, where="id <> 'x'")
+    assert changed_by_feed(spark, other, seen.text(), look(spark, other, None).version) is None

@@ -26,6 +26,7 @@ The programs:
 - `cold_start`: the first answers on a machine without compiled kernels, and compiling them.
 - `parser`, `files`, `updates`: parsing, saving and loading, and changes while events are matched.
 - `spark`, `spark_large`, `service`: matching through Spark, and over HTTP.
+- `spark_changes`: rules that change while a stream runs on Spark.
 - `soak`, `matcher_soak`: the service, and a matcher, under load for minutes.
 
 What they share:

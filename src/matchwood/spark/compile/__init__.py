@@ -11,6 +11,8 @@ compiler            `compile_rules`: plans the job and collects its result
 shard_build         the task: the rules of one shard to a segment, with facts about it
 pieces              segments as rows, and segments put together from rows
 compiled_rules      `CompiledRules` and `load`
+layered_rules       rules of which some were compiled again since
+rule_buckets        the buckets that rules are hashed and compiled again by
 rules_version       the hash of what a set of rules means
 canonical           the canonical texts that are hashed
 operator_modules    whether executors can import the operators that rules call

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import uuid
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,8 @@ from matchwood.match.parts.part_file import LANGUAGE
 from matchwood.schema import Schema
 from matchwood.spark.compile import pieces
 from matchwood.spark.compile.pieces import PieceCollector, SegmentFile
-from matchwood.spark.compile.rules_version import schema_to_json
+from matchwood.spark.compile.rule_buckets import PackedBuckets
+from matchwood.spark.compile.rules_version import HashedBucket, schema_to_json
 from matchwood.spark.events.event_attributes import problems
 from matchwood.spark.session import ship
 from matchwood.spark.storage import exists
@@ -61,11 +62,16 @@ class CompiledRules:
         self.everything = False  # whether a rule uses `*`, and so depends on all attributes
         self.operators: str | None = None  # the path of the module whose operators rules call
         self.warnings: list[str] = []
+        # What the version is made of; empty for rules that an earlier matchwood has stored.
+        self.buckets: dict[int, HashedBucket] = {}
+        self.made_of: tuple[CompiledRules, ...] = ()  # whose files these are, if not its own
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
 
     @property
     def rules(self) -> int:
         """How many rules were accepted."""
+        if self.buckets:
+            return sum(rules for _, rules in self.buckets.values())
         return sum(segment.rules for segment in self.segments)
 
     @property
@@ -91,6 +97,11 @@ class CompiledRules:
     def ship(self, spark: SparkSession) -> tuple[str, ...]:
         """Send the segments to all executors, once per session; returns their names there."""
         return tuple(ship(spark, segment.path) for segment in self.segments)
+
+    @property
+    def replaced(self) -> tuple[tuple[str, PackedBuckets], ...]:
+        """The packed buckets that a segment has and another one has anew, with its name."""
+        return tuple((one.name, one.replaced) for one in self.segments if one.replaced)
 
     def check(
         self,
@@ -138,6 +149,7 @@ class CompiledRules:
             "everything": self.everything,
             "schema": schema_to_json(self.schema),
             "operators": self.operators,
+            "buckets": self.buckets,
             "segments": [[s.name, s.bytes, s.rules, s.sha256, s.shard] for s in self.segments],
         }
         row = spark.createDataFrame([(FORMAT, self.version, json.dumps(facts))], _MANIFEST)
@@ -155,6 +167,15 @@ def _sending(names: Mapping[int, str]) -> Callable[[Any], Iterator[Any]]:
                 yield from pieces.of_file(Path(SparkFiles.get(names[shard])), shard)
 
     return run
+
+
+def hashed_buckets(some: Iterable[Mapping[str, Sequence[Any]]]) -> dict[int, HashedBucket]:
+    """Hashed buckets of several shards, as JSON has them."""
+    return {
+        int(bucket): (str(hashed), int(rules))
+        for buckets in some
+        for bucket, (hashed, rules) in buckets.items()
+    }
 
 
 def pieces_path(path: str, token: str) -> str:
@@ -221,5 +242,6 @@ def load(spark: SparkSession, path: str) -> CompiledRules:
         folder=folder,
     )
     compiled.operators = facts.get("operators")
+    compiled.buckets = hashed_buckets([facts.get("buckets", {})])
     compiled.everything = bool(facts.get("everything"))
     return compiled

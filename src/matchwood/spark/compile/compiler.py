@@ -29,13 +29,15 @@ from matchwood.schema import Schema
 from matchwood.spark.compile import pieces
 from matchwood.spark.compile.compiled_rules import (
     CompiledRules,
+    hashed_buckets,
     new_folder,
     pieces_path,
     rejected_frame,
 )
 from matchwood.spark.compile.operator_modules import check_operators
 from matchwood.spark.compile.pieces import PieceCollector, SegmentFile
-from matchwood.spark.compile.rules_version import BUCKETS, version_of
+from matchwood.spark.compile.rule_buckets import bucket_column
+from matchwood.spark.compile.rules_version import version_of
 from matchwood.spark.compile.shard_build import BuildOptions, compiling
 from matchwood.spark.events.event_attributes import column
 from matchwood.spark.executors import check_executors
@@ -89,8 +91,8 @@ def compile_rules(
     folder = new_folder()
     shipped = _shipped(spark, statistics, folder)
     options = BuildOptions(schema, shipped, enforce, operators, ship_kernels(spark))
-    bucket = F.crc32(F.col("id").cast("string").cast("binary")) % BUCKETS
-    built = chosen.repartition(max(1, shards), bucket).mapInArrow(compiling(options), pieces.SCHEMA)
+    spread = chosen.repartition(max(1, shards), bucket_column(F.col("id")))
+    built = spread.mapInArrow(compiling(options), pieces.SCHEMA)
     if path is not None:
         compiled = _through_storage(spark, built, path, id_type, schema, folder, operators)
     else:
@@ -188,7 +190,7 @@ def _gathered(
     facts: dict[int, Any] = {row.shard: json.loads(bytes(row.data)) for row in rows}
     collector = PieceCollector(folder)
     collector.take(table, {shard: about["bytes"] for shard, about in facts.items()})
-    buckets = {int(k): v for about in facts.values() for k, v in about["buckets"].items()}
+    buckets = hashed_buckets(about["buckets"] for about in facts.values())
     version = version_of(buckets, id_type, schema)
     families: dict[str, set[str]] = {}
     segments = []
@@ -213,5 +215,6 @@ def _gathered(
         schema=schema,
         folder=folder,
     )
+    compiled.buckets = buckets
     compiled.everything = any(about["everything"] for about in facts.values())
     return compiled

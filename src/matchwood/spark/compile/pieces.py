@@ -14,6 +14,8 @@ from operator import or_
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from matchwood.spark.compile.rule_buckets import PackedBuckets
+
 # Bytes of a piece.
 PIECE = 1 << 20
 # Pieces that the driver fetches at once: Java holds several copies of them.
@@ -43,6 +45,9 @@ class SegmentFile(NamedTuple):
     rules: int
     sha256: str
     shard: int
+    replaced: PackedBuckets = (
+        b""  # the buckets whose rules another segment has, packed; "" for none
+    )
 
 
 def arrow_schema() -> Any:

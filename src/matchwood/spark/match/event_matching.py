@@ -138,6 +138,7 @@ def _plan(
         compiled.schema,
         compiled.operators,
         ship_kernels(session_of(events)),
+        compiled.replaced,
     )
 
 

@@ -4,24 +4,53 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from matchwood.spark.compile.rule_buckets import buckets_of, is_in
 from matchwood.spark.kernel_shipping import use_shipped
 from matchwood.spark.match.plan import Plan, Slice, SlicePairs
 
 if TYPE_CHECKING:
+    from matchwood.match.parts.part import Part
     from matchwood.match.store.snapshot import Snapshot
+    from matchwood.operators.deciding import Decider
 
 # Consecutive slices of events are joined until they have this many matches.
 JOINED_MATCHES = 1 << 16
 # Rule sets that a process keeps open: while versions change, the old one and the new one.
 MOST_OPEN = 2
+
+
+class OpenSegment:
+    """The rules of a file that is mapped, and the bucket of each, once somebody asks."""
+
+    def __init__(self, name: str, decider: Decider) -> None:
+        from pyspark import SparkFiles
+
+        from matchwood.match.store.snapshot import Snapshot
+
+        self.decider = decider
+        self._parts = Snapshot.load([SparkFiles.get(name)], decider, verify=False).parts
+        self._buckets: list[NDArray[np.uint16]] | None = None
+
+    def parts(self, replaced: bytes | None) -> tuple[Part, ...]:
+        """The rules without those in buckets that another segment has anew."""
+        if replaced is None:
+            return self._parts
+        if self._buckets is None:
+            self._buckets = [buckets_of(part.details.ids.tolist()) for part in self._parts]
+        dead = is_in(replaced)
+        return tuple(
+            part.without(np.flatnonzero(dead[buckets]))
+            for part, buckets in zip(self._parts, self._buckets, strict=True)
+        )
 
 
 class Opened(NamedTuple):
@@ -30,40 +59,58 @@ class Opened(NamedTuple):
     snapshot: Snapshot
     ids: Any
     priority: NDArray[np.float64] | None
+    segments: Mapping[str, OpenSegment]
 
 
-_opened: dict[tuple[str, ...], Opened] = {}
+_opened: dict[tuple[object, ...], Opened] = {}
 _lock = threading.Lock()
 
 
 def opened(plan: Plan) -> Opened:
-    """The rules of a plan, mapped once per process; the least recently used ones are closed."""
+    """The rules of a plan, mapped once per process; the least recently used ones are closed.
+
+    What a new version of the rules has in common with one that is open is not opened again.
+    """
     with _lock:
         aliases = plan.reading.aliases
         spelled = "" if aliases is None else json.dumps(aliases.form())
-        key = (*plan.names, plan.operators or "", spelled)
+        asked = (plan.operators, spelled)
+        key = (plan.names, plan.replaced, *asked)
         rules = _opened.pop(key, None)
         if rules is None:
+            same = [one for other, one in _opened.items() if other[2:] == asked]
+            known = {name: segment for one in same for name, segment in one.segments.items()}
             for oldest in list(_opened)[: len(_opened) - MOST_OPEN + 1]:
                 del _opened[oldest]
-            rules = open_segments(plan.names, plan)
+            rules = open_segments(plan.names, plan, known)
         _opened[key] = rules
         return rules
 
 
-def open_segments(names: Iterable[str], plan: Plan) -> Opened:
-    """Map shipped files; the driver has compared their hashes, so they are trusted."""
-    from pyspark import SparkFiles
+def open_segments(
+    names: Iterable[str], plan: Plan, known: Mapping[str, OpenSegment] = MappingProxyType({})
+) -> Opened:
+    """Map shipped files that are not known yet; the driver has compared their hashes.
 
+    The name of a file has the version of its rules, so the same name has the same schema.
+    """
     from matchwood.match.store.snapshot import Snapshot
     from matchwood.operators.deciding import Decider
     from matchwood.operators.geo import available
 
     use_shipped(plan.kernels)
-    decider = Decider(available(plan.operators), plan.schema, None, plan.reading.aliases)
-    snapshot = Snapshot.load([SparkFiles.get(name) for name in names], decider, verify=False)
+    common = next((known[name] for name in names if name in known), None)
+    decider = (
+        common.decider
+        if common
+        else Decider(available(plan.operators), plan.schema, None, plan.reading.aliases)
+    )
+    segments = {name: known.get(name) or OpenSegment(name, decider) for name in names}
+    replaced = dict(plan.replaced)
+    parts = [part for name in names for part in segments[name].parts(replaced.get(name))]
+    snapshot = Snapshot(tuple(part.numbered(n) for n, part in enumerate(parts, 1)), (), decider)
     ids = snapshot.ids().values.cast(pa.string() if plan.id_type == "string" else pa.int64())
-    return Opened(snapshot, ids, snapshot.priorities())
+    return Opened(snapshot, ids, snapshot.priorities(), segments)
 
 
 def slices_of_matches(plan: Plan, rules: Opened, events: Any) -> Iterator[Slice]:

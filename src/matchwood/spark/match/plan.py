@@ -40,3 +40,5 @@ class Plan(NamedTuple):
     schema: Schema | None
     operators: str | None = None  # the import path of a module
     kernels: str | None = None  # the name of a shipped file
+    # The packed buckets that a segment has and another one has anew, with the name of the segment.
+    replaced: tuple[tuple[str, bytes], ...] = ()

@@ -64,6 +64,7 @@ def register(
         compiled.schema,
         compiled.operators,
         ship_kernels(spark),
+        compiled.replaced,
     )
     spark.udf.register(name, _function(plan, version_of(spark)))
     table = f"{name}_matches"

@@ -3,10 +3,14 @@
 The version of a micro-batch is written to the checkpoint before any of its events is matched, and
 the compiled rules are kept there. A micro-batch that is run again is therefore matched with the
 same version, however the rules have changed since.
+
+Of many rules, only the buckets in which some have changed are compiled again, as a layer over the
+others.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import uuid
 from collections.abc import Sequence
@@ -16,19 +20,40 @@ from time import monotonic
 from typing import Any
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from matchwood.schema import Schema
 from matchwood.spark.compile.compiled_rules import CompiledRules, load
-from matchwood.spark.compile.compiler import compile_rules
+from matchwood.spark.compile.compiler import RULES_PER_SHARD, compile_rules
+from matchwood.spark.compile.layered_rules import Layer, merged_buckets
+from matchwood.spark.compile.rule_buckets import BUCKETS, Buckets, bucket_column
 from matchwood.spark.endpoints import ENDINGS, RuleSource, Sink, format_of
+from matchwood.spark.events.event_attributes import column
 from matchwood.spark.storage import exists, reason, write
-from matchwood.spark.stream.durable_log import DurableLog, Note, clear
-from matchwood.spark.stream.rule_signatures import frame_of, listed, paths_of, signature
+from matchwood.spark.stream.changed_buckets import (
+    BucketHashes,
+    changed_by_feed,
+    differing,
+    hash_buckets,
+    read_alike,
+)
+from matchwood.spark.stream.durable_log import DurableLog, Note
+from matchwood.spark.stream.rule_places import RulePlaces, StoredRules
+from matchwood.spark.stream.rule_signatures import (
+    Look,
+    frame_of,
+    listed,
+    look,
+    paths_of,
+    signature,
+)
 
 # Seconds after which rules that could not be compiled are tried again, even if unchanged.
 RETRY_SECONDS = 60.0
+# Rules from which on only those that changed are compiled again: fewer are compiled in less time
+# than it takes to find out what has changed.
+MANY_RULES = 20_000
 log = logging.getLogger("matchwood.spark.stream")
 
 
@@ -51,20 +76,23 @@ class ChangingRules:
         self._source = source
         self._operators = operators
         self._folder = folder.rstrip("/")
+        self._places = RulePlaces(self._folder)
+        self.many_rules = MANY_RULES
         self.schema = schema
         self._poll = poll
         self._rejected = rejected
         self._versions = DurableLog(f"{self._folder}/versions")
         self._looked: float | None = None
         self._failed: tuple[str, float] | None = None
-        self._open: tuple[str, CompiledRules] | None = None
+        self._open: StoredRules | None = None
+        self._feeds = True  # whether a table that tells its changes is asked for them
 
     def begin(self, spark: SparkSession) -> Note:
         """The note of the last micro-batch; before the first one, the rules are compiled."""
         last = self._versions.newest(spark)
         if last is not None:
             return last
-        note = self._compiled(spark, signature(spark, self._source, self.schema), None)
+        note = self._compiled(spark, look(spark, self._source, self.schema), None)
         return self._versions.write(spark, -1, note)
 
     def for_batch(self, spark: SparkSession, number: int) -> CompiledRules:
@@ -80,7 +108,7 @@ class ChangingRules:
         if last["number"] < number:
             note = self._changed(spark, last) or last
             last = self._versions.write(spark, number, note)
-        compiled = self._opened(spark, last)
+        compiled = self._stored(spark, last).rules
         log.info("batch %d: rules %s are noted", number, compiled.version)
         return compiled
 
@@ -92,10 +120,11 @@ class ChangingRules:
         self._looked = now
         signed = ""
         try:
-            signed = signature(spark, self._source, self.schema)
+            seen = look(spark, self._source, self.schema)
+            signed = seen.signature
             if signed == last["signature"] or self._failed_lately(signed, now):
                 return None
-            return self._compiled(spark, signed, last)
+            return self._compiled(spark, seen, last)
         except Exception as error:  # whatever is wrong with new rules, the stream goes on
             if not self._failed_lately(signed, now):
                 log.warning("rules stay at %s: %s", last["version"], reason(error))
@@ -108,26 +137,18 @@ class ChangingRules:
         failed, when = self._failed
         return failed == signed and now - when < RETRY_SECONDS
 
-    def _compiled(self, spark: SparkSession, signed: str, last: Note | None) -> Note:
-        """Compile into the slot that no micro-batch needs any more."""
-        slot = 0 if last is None else 1 - int(last["slot"])
-        path = self._path(slot)
-        clear(spark, path)
-        source = self._source
-        if source.compiled is not None:
-            compiled = load(spark, source.compiled)
-            compiled.save(path)
-        else:
-            compiled = compile_rules(
-                frame_of(spark, source),
-                source.id,
-                source.rule,
-                path,
-                tags=source.tags,
-                priority=source.priority,
-                schema=self.schema,
-                operators=self._operators,
-            )
+    def _compiled(self, spark: SparkSession, seen: Look, last: Note | None) -> Note:
+        """The note of new rules, which are compiled where no micro-batch needs any others."""
+        changed, hashes = None, seen.hashes
+        if last is not None and self._has_many(last) and self._is_read_like(last, seen):
+            changed, hashes = self._changed_buckets(spark, seen, last)
+        if last is not None and changed is not None and not changed:
+            return {**last, "signature": seen.signature}
+        layer = None
+        if last is not None and changed is not None:
+            layer = self._layer(spark, seen, last, changed)
+        stored = layer or self._base(spark, seen, last)
+        compiled = stored.rules
         self._write_rejected(compiled)
         if compiled.rejected_count and not compiled.rules:
             raise UnusableRules(f"all {compiled.rejected_count:,} rules were rejected")
@@ -135,17 +156,109 @@ class ChangingRules:
             raise UnusableRules(
                 f"ids are {compiled.id_type} now and {last['id_type']} in what the stream wrote"
             )
+        newest = stored.layers[-1].place if stored.layers else stored.slot
         note = {
             "stream": uuid.uuid4().hex if last is None else last["stream"],
-            "signature": signed,
-            "version": compiled.version,
-            "slot": slot,
-            "id_type": compiled.id_type,
-            "rules": compiled.rules,
-            "rejected": compiled.rejected_count,
+            "signature": seen.signature,
+            "hashes": self._keep_hashes(spark, seen, newest, hashes, compiled),
+            **stored.note(),
         }
-        self._open = (signed, compiled)
+        self._open = stored
         return note
+
+    def _has_many(self, note: Note) -> bool:
+        return self._source.compiled is None and int(note["rules"]) >= self.many_rules
+
+    def _is_read_like(self, last: Note, seen: Look) -> bool:
+        return "layers" in last and read_alike(last["signature"], seen.signature)
+
+    def _changed_buckets(
+        self, spark: SparkSession, seen: Look, last: Note
+    ) -> tuple[Buckets | None, BucketHashes | None]:
+        """The buckets in which rules have changed, if that can be told, and hashes of all."""
+        if seen.version is not None and self._feeds:
+            before = json.loads(last["signature"])["version"]
+            changed = changed_by_feed(spark, self._source, before, seen.version)
+            if changed is not None:
+                return changed, None
+            self._feeds = False
+        known = self._places.hashes(spark, last)
+        if known is None:
+            return None, seen.hashes
+        hashes = seen.hashes
+        if hashes is None:
+            hashes = hash_buckets(frame_of(spark, self._source, seen.version), self._source)
+        return differing(known, hashes), hashes
+
+    def _keep_hashes(
+        self,
+        spark: SparkSession,
+        seen: Look,
+        place: str,
+        hashes: BucketHashes | None,
+        compiled: CompiledRules,
+    ) -> str | None:
+        """The place where hashes of all rows are kept; None if they are not needed, or not known.
+
+        They must not be of rows that are newer than the signature.
+        """
+        asked = seen.version is not None and self._feeds
+        if asked or self._source.compiled is not None or compiled.rules < self.many_rules:
+            return None
+        if hashes is None:
+            hashes = hash_buckets(frame_of(spark, self._source, seen.version), self._source)
+            if signature(spark, self._source, self.schema) != seen.signature:
+                return None
+        self._places.write_hashes(spark, place, hashes)
+        return place
+
+    def _base(self, spark: SparkSession, seen: Look, last: Note | None) -> StoredRules:
+        """All rules, compiled."""
+        place = self._places.free_base(last)
+        path = self._places.cleared(spark, place)
+        source = self._source
+        if source.compiled is not None:
+            compiled = load(spark, source.compiled)
+            compiled.save(path)
+        else:
+            compiled = self._compile(spark, frame_of(spark, source, seen.version), path)
+        return StoredRules.of(place, compiled)
+
+    def _layer(
+        self, spark: SparkSession, seen: Look, last: Note, changed: Buckets
+    ) -> StoredRules | None:
+        """The rules of the buckets that changed, compiled as a layer; None if they are too many."""
+        before = self._stored(spark, last)
+        merged = merged_buckets([layer.buckets for layer in before.layers], changed)
+        if merged is None or not before.base.buckets:
+            return None
+        stay, buckets = merged
+        place = self._places.free_layer(last)
+        bucket = bucket_column(column(self._source.id))
+        rows = frame_of(spark, self._source, seen.version).where(bucket.isin(sorted(buckets)))
+        about = before.rules.rules * len(buckets) // BUCKETS
+        path = self._places.cleared(spark, place)
+        compiled = self._compile(spark, rows, path, 1 + about // RULES_PER_SHARD)
+        if compiled.id_type != before.base.id_type:
+            return None
+        layers = [*before.layers[:stay], Layer(place, buckets, compiled)]
+        return StoredRules.of(before.slot, before.base, layers)
+
+    def _compile(
+        self, spark: SparkSession, rows: DataFrame, path: str, shards: int | None = None
+    ) -> CompiledRules:
+        source = self._source
+        return compile_rules(
+            rows,
+            source.id,
+            source.rule,
+            path,
+            tags=source.tags,
+            priority=source.priority,
+            shards=shards,
+            schema=self.schema,
+            operators=self._operators,
+        )
 
     def _write_rejected(self, compiled: CompiledRules) -> None:
         if compiled.rejected_count:
@@ -161,13 +274,11 @@ class ChangingRules:
             form = format_of(sink) or "parquet"
             write(compiled.rejected, replace(sink, path=path, format=form, mode="overwrite"))
 
-    def _opened(self, spark: SparkSession, note: Note) -> CompiledRules:
-        if self._open is None or self._open[0] != note["signature"]:
-            self._open = (note["signature"], load(spark, self._path(note["slot"])))
-        return self._open[1]
-
-    def _path(self, slot: int) -> str:
-        return f"{self._folder}/rules/{slot}"
+    def _stored(self, spark: SparkSession, note: Note) -> StoredRules:
+        """The rules of a note, which are open already unless the stream has just begun."""
+        if self._open is None or not self._open.are_of(note):
+            self._open = self._places.opened(spark, note)
+        return self._open
 
     def __getstate__(self) -> dict[str, Any]:
         """The state that is sent to where micro-batches run, without what belongs to a session."""

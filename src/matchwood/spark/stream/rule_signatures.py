@@ -3,13 +3,19 @@
 Of compiled rules that is the manifest, of files their names, times and sizes, and of tables of
 Delta and Iceberg the version that is current. All rows of other tables and of queries have to be
 read and hashed.
+
+signature        a text that differs when rules have changed
+look             the same, with what it took to make it
+frame_of         the rules as they are now, or as they were in a version of their table
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from typing import NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -19,6 +25,12 @@ from matchwood.spark.compile.rules_version import schema_to_json
 from matchwood.spark.endpoints import RuleSource, format_of
 from matchwood.spark.events.event_attributes import column
 from matchwood.spark.storage import load_source, provider_of
+from matchwood.spark.stream.changed_buckets import (
+    BucketHashes,
+    TableVersion,
+    hash_buckets,
+    to_json,
+)
 
 # Formats whose tables are nothing but their files.
 _FILE_TABLES = {"parquet", "orc", "json", "csv", "text", "avro"}
@@ -26,13 +38,27 @@ _FILE_TABLES = {"parquet", "orc", "json", "csv", "text", "avro"}
 _TIME_TRAVEL = {"versionasof", "timestampasof", "snapshot-id", "as-of-timestamp", "branch", "tag"}
 
 
+class Look(NamedTuple):
+    """What a look at rules has shown."""
+
+    signature: str
+    version: TableVersion | None  # of tables that tell what has changed
+    hashes: BucketHashes | None  # where all rows were hashed
+
+
 def signature(spark: SparkSession, source: RuleSource, schema: Schema | None) -> str:
     """A text that differs when the rules, or how they are read, have changed."""
+    return look(spark, source, schema).signature
+
+
+def look(spark: SparkSession, source: RuleSource, schema: Schema | None) -> Look:
+    """Look at rules without reading more of them than has to be read."""
     about = {**asdict(source), "schema": schema_to_json(schema), "files": None, "rows": None}
+    version = hashes = None
     if source.compiled is not None:
         about["files"] = _hash(listed(spark, [f"{source.compiled.rstrip('/')}/manifest"]))
     elif (version := _table_version(spark, source)) is not None:
-        about["version"] = version
+        about["version"] = version.text()
     elif source.path is not None:
         about["files"] = _hash(listed(spark, paths_of(source)))
     else:
@@ -41,13 +67,18 @@ def signature(spark: SparkSession, source: RuleSource, schema: Schema | None) ->
         if files:
             about["files"] = _hash(listed(spark, files))
         else:
-            names = [source.id, source.rule, source.tags, source.priority]
-            about["rows"] = _hash(frame.select(*(column(name) for name in names if name)))
-    return json.dumps(about, sort_keys=True, default=str)
+            hashes = hash_buckets(frame, source)
+            text = json.dumps(to_json(hashes), sort_keys=True)
+            about["rows"] = hashlib.sha256(text.encode()).hexdigest()
+    return Look(json.dumps(about, sort_keys=True, default=str), version, hashes)
 
 
-def frame_of(spark: SparkSession, source: RuleSource) -> DataFrame:
-    """The rules as they are now."""
+def frame_of(
+    spark: SparkSession, source: RuleSource, version: TableVersion | None = None
+) -> DataFrame:
+    """The rules as they are now, or in a version of their table."""
+    if version is not None:
+        source = replace(source, options={**source.options, **version.option})
     if source.table is not None:
         spark.catalog.refreshTable(source.table)  # else Spark may use an old list of its files
     frame = load_source(spark, source, False)
@@ -82,7 +113,7 @@ def _provider(spark: SparkSession, source: RuleSource) -> str:
     return provider_of(spark, table)
 
 
-def _table_version(spark: SparkSession, source: RuleSource) -> str | None:
+def _table_version(spark: SparkSession, source: RuleSource) -> TableVersion | None:
     """The current version of a table that counts its versions; None for all others."""
     if _TIME_TRAVEL & {option.lower() for option in source.options}:
         return None
@@ -98,12 +129,13 @@ def _table_version(spark: SparkSession, source: RuleSource) -> str | None:
         spark.catalog.refreshTable(source.table)
         history = spark.read.table(f"{source.table}.history")
         newest = F.max_by("snapshot_id", "made_current_at").alias("snapshot")
-        return str(history.agg(newest).collect()[0].snapshot)
+        snapshot = history.agg(newest).collect()[0].snapshot
+        return None if snapshot is None else TableVersion("iceberg", source.table, "", snapshot)
     return None
 
 
-def _delta_version(spark: SparkSession, table: str) -> str:
+def _delta_version(spark: SparkSession, table: str) -> TableVersion:
     """The version of a table of Delta, and its identity: one that is made anew begins again."""
     identity = spark.sql(f"describe detail {table}").collect()[0].id
     version = spark.sql(f"describe history {table} limit 1").collect()[0].version
-    return f"{identity} {version}"
+    return TableVersion("delta", table, identity, version)

@@ -1,0 +1,105 @@
+"""Of many rules only what changed is compiled again; the answers are as if all had been."""
+
+import json
+import os
+
+import pytest
+
+from matchwood import parse
+from matchwood.spark import match_events
+from matchwood.spark.compile.rule_buckets import BUCKETS, bucket_of
+from matchwood.spark.compile.rules_version import bucket_hashes, version_of
+from matchwood.spark.endpoints import RuleSource
+from matchwood.spark.stream.changing_rules import ChangingRules
+from spark.stream.stream_folders import PEOPLE, SIMPLE, pairs, right
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.parametrize("spark", ["classic"], indirect=True),
+]
+FIRST = {f"r{n}": f"age >= {n % 40} and city = '{('Rome', 'Oslo')[n % 2]}'" for n in range(300)}
+
+
+class Rules:
+    """A file of rules that change, and what a stream makes of them."""
+
+    def __init__(self, spark, folder, rules):
+        self.spark = spark
+        self.folder = folder
+        self.rules = dict(rules)
+        self.number = 0
+        self.path = folder / "rules.jsonl"
+        self.changing = self.begin()
+
+    def begin(self, *more):
+        """What a stream has that is started, or started again."""
+        self.write(*more)
+        source = RuleSource(path=str(self.path), format="json", schema="id string, rule string")
+        made = ChangingRules(source, str(self.folder / "checkpoint"), None, 0.0, None)
+        made.many_rules = 1
+        made.begin(self.spark)
+        return made
+
+    def write(self, *more):
+        lines = [json.dumps({"id": id, "rule": rule}) for id, rule in self.rules.items()]
+        self.path.write_text("\n".join([*lines, *more]))
+
+    def next(self, *more):
+        """The rules of the next micro-batch; `more` are lines that are no rules."""
+        self.write(*more)
+        self.number += 1
+        return self.changing.for_batch(self.spark, self.number)
+
+
+def check(compiled, rules):
+    """The version is as if all rules had been compiled at once."""
+    texts = [(name, str(parse(rule))) for name, rule in rules.items()]
+    assert compiled.version == version_of(bucket_hashes(texts), "string", None)
+    assert compiled.rules == len(rules)
+
+
+def check_matches(spark, compiled, rules, layout):
+    events = spark.createDataFrame([tuple(one.values()) for one in PEOPLE], SIMPLE).coalesce(1)
+    found = match_events(events, compiled, keep=["key"], layout=layout).collect()
+    assert pairs(found) == right(rules, PEOPLE)
+
+
+def test_only_what_changed_is_compiled(spark, tmp_path):
+    rules = Rules(spark, tmp_path, FIRST)
+    first = rules.next()
+    base = first.segments[0].name
+    check_matches(spark, first, rules.rules, "replicated")
+
+    # Rules are added, changed and deleted, and some cannot be read.
+    rules.rules |= {"r7": "age < 3", "new": "age = 1"}
+    for gone in ("r8", "r9"):
+        del rules.rules[gone]
+    twice = [{"id": "r9", "rule": "age > 1"}, {"id": "r9", "rule": "age > 2"}]
+    bad = [json.dumps(one) for one in (*twice, {"id": "bad", "rule": "age >="})]
+    second = rules.next(*bad)
+    changed = set(map(bucket_of, ("r7", "new", "r8", "r9")))
+    layer = sum(bucket_of(name) in changed for name in rules.rules)
+    assert [segment.rules for segment in second.segments] == [300, layer]
+    assert second.segments[0].name == base
+    check(second, rules.rules)
+    assert second.rejected_count == 3
+    check_matches(spark, second, rules.rules, "replicated")
+
+    # The stream is started again, and a rule that could not be read is mended.
+    rules.changing = rules.begin(*bad)
+    rules.rules |= {"r10": "age = 7"}
+    rules.rules["bad"] = "age >= 39"
+    third = rules.next(*bad[:2])
+    check(third, rules.rules)
+    assert third.segments[0].name == base
+    assert {row.id for row in third.rejected.collect()} == {"r9"}
+    check_matches(spark, third, rules.rules, "sharded")
+
+    # A file that is written again and says the same makes no new version.
+    os.utime(rules.path, (1, 1))
+    assert rules.next(*bad[:2]).version == third.version
+    # Where most buckets have changed, all rules are compiled.
+    rules.rules = {f"s{n}": "age >= 3" for n in range(2 * BUCKETS)}
+    whole = rules.next()
+    check(whole, rules.rules)
+    assert len(whole.segments) == 1
