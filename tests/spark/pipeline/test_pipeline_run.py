@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from urllib.request import urlopen
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -224,7 +225,8 @@ def test_jobs_are_described(spark, form, writer, stages):
     form["job"]["name"] = f"described {writer}"
     form["matches"]["writer"] = writer
     run(form, spark)
-    assert spark.sparkContext.getLocalProperty("spark.job.description") is None
+    for name in ("spark.job.description", "spark.jobGroup.id"):
+        assert spark.sparkContext.getLocalProperty(name) is None
     jobs = spark.sparkContext._jsc.sc().statusStore().jobsList(None)
     told = [jobs.apply(place).description() for place in range(jobs.size())]
     described = {description.get() for description in told if description.isDefined()}
@@ -383,9 +385,17 @@ def test_what_goes_to_a_table_is_counted_as_it_is_written(spark, form, tmp_path,
     form["job"]["report"] = f"{tmp_path}/report"
     if not rejects:
         del form["rejects"]
-    told = []
+    form["job"]["metrics"] = "0"  # any free port
+    told, shown = [], []
+
+    def tell(line):
+        told.append(line)
+        if line.startswith("batch "):
+            url = next(one for one in told if "Prometheus" in one).split()[-1]
+            shown.append(urlopen(url, timeout=60).read().decode())
+
     try:
-        summary = run(form, spark, told=told.append)
+        summary = run(form, spark, told=tell)
         assert spark.table("streamed").count() == len(EXPECTED)
     finally:
         spark.sql("drop table if exists streamed")
@@ -399,6 +409,10 @@ def test_what_goes_to_a_table_is_counted_as_it_is_written(spark, form, tmp_path,
     batches = [line for line in told if line.startswith("batch ")]
     assert len(batches) == 2  # one per file
     assert all(f", rules {summary.rules_version[:12]}" in line for line in batches)
+    labels = '{pipeline="tests"}'
+    assert f"\nmatchwood_stream_matches_total{labels} {len(EXPECTED)}\n" in shown[-1]
+    assert f"\nmatchwood_stream_events_total{labels} 200\n" in shown[-1]
+    assert f'version="{summary.rules_version}"' in shown[-1]
 
 
 KNOWN = """

@@ -15,6 +15,7 @@ preflight           errors that would otherwise stop a run half-way
 pipeline_run        `run`, stage by stage
 program             what spark-submit starts
 stream_run          a run whose events are a stream
+stream_metrics      its figures for Prometheus
 interrupt           what Ctrl-C does meanwhile
 summary             the figures of a run
 report_page         the figures as a page of plots

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import signal
 import threading
+import uuid
 from types import FrameType
 from typing import Any
 
@@ -23,6 +24,7 @@ class Interrupt:
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
         self._before: Any = None
+        self.group = f"matchwood {uuid.uuid4().hex}"  # of the jobs that are cancelled
         self.times = 0
         self.cancels = True  # whether an interrupt cancels the jobs that are running
 
@@ -44,4 +46,4 @@ class Interrupt:
         if is_connect(self._spark):
             self._spark.interruptAll()
         else:
-            self._spark.sparkContext.cancelAllJobs()
+            self._spark.sparkContext.cancelJobGroup(self.group)

@@ -59,6 +59,7 @@ class Job:
     checkpoint: str | None = None
     trigger: str | None = None
     poll: int | None = None
+    metrics: str | None = None  # HOST:PORT or PORT
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -305,7 +306,7 @@ def check(pipeline: Pipeline) -> None:
         raise pipeline.error(f"limit is at least 1, found {job.limit}", "job", "limit")
     if job.mode == "stream" and job.checkpoint is None:
         raise pipeline.error("a stream needs 'checkpoint', a folder of its own", "job")
-    for key in ("checkpoint", "trigger", "poll"):
+    for key in ("checkpoint", "trigger", "poll", "metrics"):
         if job.mode == "batch" and getattr(job, key) is not None:
             raise pipeline.error(f"{key!r} is for mode = 'stream'", "job", key)
     for section, key in (("rules", "save"), ("job", "profile")):

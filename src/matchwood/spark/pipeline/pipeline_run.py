@@ -173,16 +173,18 @@ class _PipelineRun:
 
     def stream(self, inputs: _Inputs, summary: Summary) -> Summary:
         stream = StreamRun(self.pipeline, self.spark, self.told)
-        with self.stage("start"):
-            stream.start(inputs.events, inputs.schema)
-            # From here on an interrupt cancels no jobs: the stream is ended by itself.
-            self.interrupt.cancels = False
-            note = stream.note()
-            self.outcome = f"{note['rules']:,} rules, {note['rejected']:,} rejected"
-        with self.stage("match"):
-            interrupted = stream.wait(self.interrupt)
-            self.interrupt.cancels = True
-            self.outcome = f"{stream.batches:,} micro-batches to {location(self.pipeline.matches)}"
+        with stream.metrics():
+            with self.stage("start"):
+                stream.start(inputs.events, inputs.schema)
+                # From here on an interrupt cancels no jobs: the stream is ended by itself.
+                self.interrupt.cancels = False
+                note = stream.note()
+                self.outcome = f"{note['rules']:,} rules, {note['rejected']:,} rejected"
+            with self.stage("match"):
+                interrupted = stream.wait(self.interrupt)
+                self.interrupt.cancels = True
+                sink = location(self.pipeline.matches)
+                self.outcome = f"{stream.batches:,} micro-batches to {sink}"
         with self.stage("count"):
             note = stream.note()  # the rules may have changed since the start
             counts, warnings = stream.counts(note["rules"])
@@ -203,7 +205,7 @@ class _PipelineRun:
     def stage(self, name: str) -> Iterator[None]:
         self.progress(name, None)
         self.outcome = ""
-        self.describe(f"{self.pipeline.job.name}: {name}")
+        self.describe(f"{self.pipeline.job.name}: {name}", self.interrupt.group)
         started = perf_counter()
         try:
             if self.interrupt.times and self.interrupt.cancels:
@@ -216,14 +218,16 @@ class _PipelineRun:
                 raise KeyboardInterrupt from None
             raise RunError(name, error) from error
         finally:
-            self.describe(None)
+            self.describe(None, None)
         self.stages[name] = perf_counter() - started
         self.progress(name, self.outcome)
 
-    def describe(self, text: str | None) -> None:
-        """Say what the jobs of a stage are for, where Spark lists them."""
-        if not is_connect(self.spark):
-            self.spark.sparkContext.setLocalProperty("spark.job.description", text)  # type: ignore[arg-type]
+    def describe(self, text: str | None, group: str | None) -> None:
+        """Say what the jobs of a stage are for, where Spark lists them, and what group they are."""
+        if is_connect(self.spark):
+            return
+        for name, value in (("spark.job.description", text), ("spark.jobGroup.id", group)):
+            self.spark.sparkContext.setLocalProperty(name, value)  # type: ignore[arg-type]
 
     # Before the work
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from time import sleep
+from time import sleep, time
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -20,6 +21,7 @@ from matchwood.spark.events.event_attributes import problems
 from matchwood.spark.match.plan import EVENTS
 from matchwood.spark.pipeline.interrupt import Interrupt
 from matchwood.spark.pipeline.pipeline_file import Pipeline
+from matchwood.spark.pipeline.stream_metrics import MetricsServer, StreamMetrics, address_of
 from matchwood.spark.pipeline.summary import Counts, count_events, count_reasons, count_rules
 from matchwood.spark.session import is_connect
 from matchwood.spark.storage import REASON
@@ -62,7 +64,25 @@ class StreamRun:
         self._looked: object = None  # the last progress that was looked at
         self._start: Callable[[], Any] | None = None  # begins the query, or goes on with it
         self._restarted = False
+        self._metrics = StreamMetrics(pipeline.job.name)
         self.query: Any = None
+
+    @contextmanager
+    def metrics(self) -> Iterator[None]:
+        """Show the figures to Prometheus meanwhile, if the pipeline says where."""
+        address = self._pipeline.job.metrics
+        if address is None:
+            yield
+            return
+        try:
+            server = MetricsServer(self._metrics, address_of(address))
+        except (ValueError, OSError) as error:
+            raise self._pipeline.error(f"metrics: {error}", "job", "metrics") from error
+        self._told(f"figures for Prometheus are at {server.url}")
+        try:
+            yield
+        finally:
+            server.close()
 
     def start(self, events: DataFrame, schema: Schema | None) -> None:
         pipeline = self._pipeline
@@ -167,7 +187,22 @@ class StreamRun:
                 rows = figures.events
             if rows and number not in self._read:
                 self._read[number] = rows
+                self._note(number, rows, progress)
                 self._told(self._line(number, rows, progress))
+
+    def _note(self, number: int, rows: int, progress: Any) -> None:
+        """Note the figures of a micro-batch for Prometheus."""
+        figures, metrics = self._written.get(number), self._metrics
+        metrics.count(micro_batches=1, events=rows)
+        metrics.note("micro_batch", number)
+        metrics.note("micro_batch_seconds", progress["batchDuration"] / 1000)
+        metrics.note("micro_batch_end_seconds", time())
+        if figures is not None:
+            metrics.count(matches=figures.matches, rejected_events=figures.rejected)
+            metrics.note("rules", 1, version=figures.rules_version)
+        for source in progress["sources"]:
+            if behind := _behind(source):
+                metrics.note("behind", behind[0], unit=behind[1])
 
     def _line(self, number: int, rows: int, progress: Any) -> str:
         """One line about a micro-batch: how much, how fast, which rules, and how far behind."""
@@ -181,8 +216,8 @@ class StreamRun:
         line.append(f"{seconds:,.1f} s, {rows / max(seconds, 0.001):,.0f} events per second")
         if figures is not None:
             line.append(f"rules {figures.rules_version[:12]}")
-        behind = [lag for source in progress["sources"] if (lag := _behind(source))]
-        return ", ".join([*line, *behind])
+        lags = [lag for source in progress["sources"] if (lag := _behind(source))]
+        return ", ".join([*line, *(f"{amount:,} {unit} behind" for amount, unit in lags)])
 
     @property
     def batches(self) -> int:
@@ -257,14 +292,15 @@ def _total(figures: Iterable[int | None]) -> int | None:
     return None if not known or None in known else sum(one for one in known if one is not None)
 
 
-def _behind(source: Mapping[str, Any]) -> str:
-    """How much of a source is not read yet, if the source tells."""
+# What sources tell about what is not read yet, and its unit: Kafka and Delta.
+_LAGS = {"maxOffsetsBehindLatest": "offsets", "numFilesOutstanding": "files"}
+
+
+def _behind(source: Mapping[str, Any]) -> tuple[int, str] | None:
+    """How much of a source is not read yet, and its unit, if the source tells."""
     metrics = source.get("metrics") or {}
-    if "maxOffsetsBehindLatest" in metrics:  # Kafka
-        return f"{int(float(metrics['maxOffsetsBehindLatest'])):,} offsets behind"
-    if "numFilesOutstanding" in metrics:  # Delta
-        return f"{int(float(metrics['numFilesOutstanding'])):,} files behind"
-    return ""
+    known = ((int(float(metrics[key])), unit) for key, unit in _LAGS.items() if key in metrics)
+    return next(known, None)
 
 
 def _folder(pipeline: Pipeline) -> str:
