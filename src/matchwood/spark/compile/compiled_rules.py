@@ -8,6 +8,7 @@ import tempfile
 import uuid
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,8 @@ from matchwood.spark.storage import exists
 
 # The version of the format that `save` writes.
 FORMAT = 1
+# Attributes and warnings that a notebook shows.
+SHOWN = 20
 # The columns of rejected rules.
 REJECTED = ("id", "rule", "line", "column", "reason")
 _MANIFEST = "format int, version string, facts string"
@@ -84,6 +87,25 @@ class CompiledRules:
 
     def __repr__(self) -> str:
         return f"<CompiledRules {self.version[:12]} of {self.rules:,} rules>"
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks, which needs no job of Spark."""
+        asked = [
+            f"{name} ({', '.join(families)})" if families else name
+            for name, families in list(self.attributes.items())[:SHOWN]
+        ]
+        if len(self.attributes) > SHOWN:
+            asked.append(f"and {len(self.attributes) - SHOWN:,} more")
+        rows = {
+            "version": self.version[:12],
+            "rules": f"{self.rules:,}, and {self.rejected_count:,} rejected",
+            "segments": f"{len(self.segments):,} of {self.bytes:,} bytes",
+            "attributes": ", ".join(asked),
+            "warnings": "; ".join(self.warnings[:SHOWN]),
+        }
+        told = ((name, escape(text)) for name, text in rows.items() if text)
+        lines = (f"<tr><th>{name}</th><td>{text}</td></tr>" for name, text in told)
+        return f"<table>{''.join(lines)}</table>"
 
     @property
     def needs(self) -> tuple[str, ...] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from matchwood.spark.kernel_shipping import KernelCounts
@@ -105,6 +106,10 @@ class Summary:
 
     def to_json(self) -> str:
         return json.dumps(self.to_dict(), ensure_ascii=False, indent=2, default=str) + "\n"
+
+    def _repr_html_(self) -> str:
+        lines = "\n".join([self.name, *self.sentences()])
+        return f"<pre>{escape(lines)}</pre>"
 
     def sentences(self) -> list[str]:
         """The summary as lines of text."""
