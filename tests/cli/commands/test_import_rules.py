@@ -1,6 +1,7 @@
 """import: the table that it writes, what it says of the rest, and its exit codes."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -122,3 +123,14 @@ def test_options_of_sigma(command, files: Path) -> None:
         "a ilike 'x'",
         "a ilike '%44%'",
     ]
+
+
+def test_without_pysigma(command, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith("matchwood.imports.sigma")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "sigma.rule", None)
+    code, _, err = command("import", "sigma", "good.txt")
+    assert (code, err) == (
+        2,
+        "matchwood: Sigma rules need pySigma: pip install 'matchwood[sigma]'\n",
+    )

@@ -6,6 +6,7 @@ import pytest
 from sigma.exceptions import SigmaError
 
 from imports.sigma.conversion import check, converted, of_fields
+from matchwood.imports.sigma.misread import ENCODES_ESCAPES, SPLITS_NAMES
 
 # Fields of one selection, events that match it, and events that do not.
 CASES: dict[str, tuple[dict[str, Any], list[dict[str, Any]], list[dict[str, Any]]]] = {
@@ -254,3 +255,25 @@ def test_predicates_of_one_field_become_one() -> None:
         r"a ilike any ('%\\cmd.exe', '%x') and (b in (1, '1', 2, '2') or b ilike '3x') "
         "and c ilike all ('%p%', '%q%')"
     )
+
+
+@pytest.mark.parametrize(
+    ("detection", "is_misread", "text"),
+    [
+        (of_fields({"a|base64|cased": r"a\*"}), ENCODES_ESCAPES, "a = 'YSo='"),
+        (of_fields({"a|base64|cased": "é?"}), ENCODES_ESCAPES, None),
+        (of_fields({"a|base64offset|cased": "é"}), ENCODES_ESCAPES, "a in ('w6', 'Op', 'Dq')"),
+        (of_fields({"a|utf16|base64|cased": "x"}), ENCODES_ESCAPES, "a = '//54AA=='"),
+        ({"x": A, "notx": B, "condition": "notx"}, SPLITS_NAMES, "b ilike 'x'"),
+        ({"x": A, "notx": B, "condition": "1 of notx*"}, False, "b ilike 'x'"),
+    ],
+)
+def test_misread_by_some_versions_of_pysigma(
+    detection: dict[str, Any], is_misread: bool, text: str | None
+) -> None:
+    """It is refused with these versions, and said exactly with the others."""
+    if text is None or is_misread:
+        with pytest.raises(SigmaError):
+            converted(detection)
+    else:
+        assert converted(detection) == text

@@ -134,6 +134,22 @@ def test_filters_are_applied_wherever_they_are(tmp_path: Path) -> None:
     }
 
 
+def test_a_filter_goes_through_the_pipeline_once_for_each_rule(tmp_path: Path) -> None:
+    about = "title: Not the admin\nlogsource: {product: windows}\n"
+    write(
+        tmp_path,
+        a=short("one", "x"),
+        b=short("two", "y"),
+        filter=about + "filter: {rules: any, f: {User: admin}, condition: not f}\n",
+    )
+    (tmp_path / "p").write_text("transformations: [{id: p, type: field_name_prefix, prefix: e.}]")
+    rules, _ = imported(tmp_path, pipelines=[tmp_path / "p"])
+    assert [rule.rule for rule in rules] == [
+        "e.a ilike 'x' and (e.User ilike 'admin') is not true",
+        "e.a ilike 'y' and (e.User ilike 'admin') is not true",
+    ]
+
+
 def test_correlations_are_listed_and_their_rules_imported(tmp_path: Path) -> None:
     correlation = (
         "title: Many\nname: many\ncorrelation: {type: event_count, rules: [one], group-by: [User], "

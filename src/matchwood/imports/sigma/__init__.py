@@ -6,6 +6,7 @@ sources. What it makes of a condition becomes a rule here:
     reading        `read_rules`: files and folders to rules
     rule_files     the documents of files, as pySigma reads them
     backend        matchwood as a target of pySigma, for `sigma convert` too
+    misread        what pySigma would convert to something else, and what is refused for it
     predicates     a value of a detection as a predicate
     number_texts   the texts of numbers, and which patterns match some of them
     chains         `and`, `or` and `not` of predicates

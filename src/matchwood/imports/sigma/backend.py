@@ -7,7 +7,7 @@ becomes a test of truth, `(…) is not true`.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, ClassVar, cast
 
 from sigma.conditions import (
@@ -16,33 +16,23 @@ from sigma.conditions import (
     ConditionItem,
     ConditionNOT,
     ConditionOR,
-    ConditionSelector,
     ConditionValueExpression,
 )
 from sigma.conversion.base import Backend
 from sigma.conversion.state import ConversionState
 from sigma.correlations import SigmaCorrelationRule
 from sigma.exceptions import SigmaError, SigmaFeatureNotSupportedByBackendError
-from sigma.modifiers import (
-    SigmaEndswithModifier,
-    SigmaRegularExpressionModifier,
-    SigmaStartswithModifier,
-)
-from sigma.rule import SigmaDetection, SigmaDetectionItem, SigmaRule
+from sigma.rule import SigmaRule
 from sigma.types import SigmaExpansion
 
 from matchwood.imports.sigma.chains import either, every, otherwise
+from matchwood.imports.sigma.misread import CORRELATION, refuse_misread
 from matchwood.imports.sigma.predicates import field_predicate, keyword_predicate, unsupported
 from matchwood.imports.sigma.rule_rows import any_of_texts, identity, rule_row
 from matchwood.language import Node, RuleError
 
 Leaf = ConditionFieldEqualsValueExpression
 Callback = Callable[[Any, str | None, int, Any, Any], Any]
-
-CORRELATION = (
-    "a correlation is about several events, and a rule about one: count the matches of the rules "
-    "that it names, in windows on Spark, as the page on importing Sigma rules shows"
-)
 
 
 class MatchwoodBackend(Backend):
@@ -69,7 +59,7 @@ class MatchwoodBackend(Backend):
         self, rule: SigmaRule, output_format: str | None = None, callback: Callback | None = None
     ) -> list[Any]:
         try:
-            _refuse_what_pysigma_reads_otherwise(rule)
+            refuse_misread(rule)
         except SigmaError as error:
             return self._refuse(rule, error)
         return super().convert_rule(rule, output_format, callback)
@@ -182,7 +172,8 @@ class MatchwoodBackend(Backend):
     def finalize_query_jsonl(
         self, rule: SigmaRule, query: str, index: int, state: ConversionState
     ) -> str:
-        row = rule_row(rule, query, str(rule.source or ""), identity(rule)).row()
+        source = str(rule.source.path) if rule.source else ""
+        row = rule_row(rule, query, source, identity(rule)).row()
         return json.dumps(row, ensure_ascii=False)
 
     def finalize_output_jsonl(self, queries: list[str]) -> str:
@@ -194,40 +185,3 @@ class MatchwoodBackend(Backend):
             json.dumps(of[0] | {"rule": any_of_texts([r["rule"] for r in of])}, ensure_ascii=False)
             for of in rows.values()
         )
-
-
-def _refuse_what_pysigma_reads_otherwise(rule: SigmaRule) -> None:
-    """Raise an error for what pySigma converts to something with another meaning."""
-    detections = rule.detection.detections
-    if "timeframe" in detections:
-        raise unsupported("timeframe: " + CORRELATION)
-    for name, detection in detections.items():
-        for item in _items(detection):
-            anchored = {SigmaStartswithModifier, SigmaEndswithModifier} & {*item.modifiers}
-            if anchored and SigmaRegularExpressionModifier in item.modifiers:
-                raise unsupported(
-                    f"{name}.{item.field}: a regular expression is found anywhere; write ^ or $ "
-                    "into it in place of startswith or endswith"
-                )
-    for condition in rule.detection.parsed_condition:
-        for selector in _selectors(condition.parse(postprocess=False)):
-            if not selector.resolve_referenced_detections(rule.detection):
-                raise unsupported(
-                    f"condition: '{selector.args[0]} of {selector.pattern}' names no detection"
-                )
-
-
-def _items(detection: SigmaDetection) -> Iterator[SigmaDetectionItem]:
-    for item in detection.detection_items:
-        if isinstance(item, SigmaDetectionItem):
-            yield item
-        else:
-            yield from _items(item)
-
-
-def _selectors(condition: Any) -> Iterator[ConditionSelector]:
-    if isinstance(condition, ConditionSelector):
-        yield condition
-    elif isinstance(condition, ConditionItem):
-        for part in condition.args:
-            yield from _selectors(part)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +17,8 @@ from sigma.processing.pipeline import ProcessingPipeline
 from sigma.rule import SigmaRule
 
 from matchwood.imports.imported import ImportedRule, NotImported
-from matchwood.imports.sigma.backend import CORRELATION, MatchwoodBackend
+from matchwood.imports.sigma.backend import MatchwoodBackend
+from matchwood.imports.sigma.misread import CORRELATION
 from matchwood.imports.sigma.rule_files import FoundRule, found_in, reason_of
 from matchwood.imports.sigma.rule_rows import any_of_texts, rule_row
 from matchwood.language import RuleError
@@ -40,9 +42,11 @@ def _pipeline_of(specifications: Sequence[str | Path]) -> ProcessingPipeline | N
     """The pipelines in the order of their priorities, as one; a ValueError says what is wrong."""
     if not specifications:
         return None
-    plugins = InstalledSigmaPlugins.autodiscover(include_backends=False, include_validators=False)
+    plugins = InstalledSigmaPlugins.autodiscover(include_validators=False)
+    names = [str(specification) for specification in specifications]
+    for name in names:
+        _refuse_another(name, plugins.pipelines.get(name))
     try:
-        names = [str(specification) for specification in specifications]
         return plugins.get_pipeline_resolver().resolve(names, MatchwoodBackend.name)
     except SigmaPipelineNotFoundError as error:
         known = ", ".join(sorted(plugins.pipelines)) or "none"
@@ -51,6 +55,19 @@ def _pipeline_of(specifications: Sequence[str | Path]) -> ProcessingPipeline | N
         ) from None
     except (SigmaError, yaml.YAMLError, TypeError) as error:
         raise ValueError(f"a pipeline cannot be read: {' '.join(str(error).split())}") from None
+
+
+def _refuse_another(name: str, pipeline: object) -> None:
+    """Raise a ValueError if pySigma has another pipeline under a name.
+
+    Some of its versions keep only one of all functions that are decorated with `@Pipeline`.
+    """
+    function = getattr(pipeline, "func", None)
+    if function is not None and function.__name__.replace("_pipeline", "") != name:
+        raise ValueError(
+            f"this version of pySigma has the pipeline {function.__name__!r} under the name "
+            f"{name!r}: give the pipeline as a YAML file, or use version 2"
+        )
 
 
 def _imported(
@@ -91,7 +108,8 @@ def _converted(
 ) -> ImportedRule | NotImported:
     try:
         for each in filters:
-            each.apply_on_rule(rule)
+            # A copy for each rule, because pipelines change detections where they are.
+            deepcopy(each).apply_on_rule(rule)
         texts = backend.convert_rule(rule)
         if not texts:
             reason = "the pipeline has dropped all of its conditions"
