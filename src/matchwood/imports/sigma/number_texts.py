@@ -21,6 +21,20 @@ NUMBER_TEXT = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]*[1-9])?")
 CHARACTERS = frozenset("-.0123456789")
 
 
+# What classes such as \\d have of them.
+CATEGORIES = {
+    ops.CATEGORY_DIGIT: CHARACTERS - {"-", "."},
+    ops.CATEGORY_NOT_DIGIT: frozenset("-."),
+    ops.CATEGORY_WORD: CHARACTERS - {"-", "."},
+    ops.CATEGORY_NOT_WORD: frozenset("-."),
+    ops.CATEGORY_SPACE: frozenset(),
+    ops.CATEGORY_NOT_SPACE: CHARACTERS,
+}
+
+# The states of `_next` in which a number's text is complete.
+COMPLETE = {"zero", "digits", "fraction"}
+
+
 class Wildcard(Enum):
     """What stands for text in a pattern."""
 
@@ -74,7 +88,7 @@ def numbers_matched(pattern: Sequence[str | Wildcard]) -> Numbers:
         else:
             characters = CHARACTERS if part is Wildcard.ONE else str(part)
             states = _step(states, characters)
-    return Numbers.SOME if states & {"zero", "digits", "fraction"} else Numbers.NONE
+    return Numbers.SOME if states & COMPLETE else Numbers.NONE
 
 
 def _step(states: Iterable[str], characters: Iterable[str]) -> set[str]:
@@ -112,47 +126,83 @@ def _next(state: str, character: str) -> str | None:
 
 
 def expression_may_match(expression: str) -> bool:
-    """Whether a regular expression may be found in the text of a number.
+    r"""Whether a regular expression may be found in the text of a number.
 
-    The answer is only wrong on the safe side: it is no if every text in which the expression is
-    found has a character that no number has.
+    Where it is not sure, the answer is yes.
 
     >>> expression_may_match("^[0-9]+$"), expression_may_match("a+[0-9]")
     (True, False)
+    >>> expression_may_match(r"^\d+\.\d+\.\d+$"), expression_may_match(r"\.\d")
+    (False, True)
     """
     if "[[:" in expression:  # a class of RE2, and another one to Python
         return True
     try:
-        return not _has_foreign(expressions.parse(expression))
+        tokens = expressions.parse(expression)
     except re.error:  # what RE2 has and Python has not
         return True
+    # It may be found after any beginning of a number's text, and every beginning can be ended.
+    return bool(_after(tokens, _closure({"start"})))
 
 
-def _has_foreign(tokens: Iterable[tuple[Any, Any]]) -> bool:
-    """Whether whatever the tokens match has a character that no number has."""
-    return any(_is_foreign(op, argument) for op, argument in tokens)
+def _after(tokens: Iterable[tuple[Any, Any]], states: set[str]) -> set[str]:
+    """The states that texts which the tokens match lead to; "end" after the last character."""
+    for op, argument in tokens:
+        if not states:
+            break
+        states = _after_one(op, argument, states)
+    return states
 
 
-def _is_foreign(op: Any, argument: Any) -> bool:
+def _after_one(op: Any, argument: Any, states: set[str]) -> set[str]:
     if op is ops.LITERAL:
-        return chr(argument) not in CHARACTERS
+        return _step(states, {chr(argument)})
+    if op is ops.NOT_LITERAL:
+        return _step(states, CHARACTERS - {chr(argument)})
+    if op is ops.ANY:
+        return _step(states, CHARACTERS)
     if op is ops.IN:
-        return all(_is_foreign_member(*member) for member in argument)
+        return _step(states, _characters_in(argument))
     if op is ops.BRANCH:
-        return all(_has_foreign(branch) for branch in argument[1])
+        return set().union(*(_after(branch, states) for branch in argument[1]))
     if op is ops.SUBPATTERN:
-        return _has_foreign(argument[-1])
+        return _after(argument[-1], states)
     if op in (ops.MAX_REPEAT, ops.MIN_REPEAT):
-        least, _, repeated = argument
-        return least > 0 and _has_foreign(repeated)
-    return False
+        least, most, repeated = argument
+        return _after_repeat(least, most, repeated, states)
+    if op is ops.AT and argument is ops.AT_BEGINNING:
+        return states & {"start"}
+    if op is ops.AT and argument is ops.AT_END:
+        return {"end"} if states & COMPLETE else states & {"end"}
+    # A boundary of a word, or what RE2 refuses: anything may follow.
+    return states if op is ops.AT else _closure(states)
 
 
-def _is_foreign_member(op: Any, argument: Any) -> bool:
-    """Whether a member of a class of characters has none that a number has."""
-    if op is ops.LITERAL:
-        return chr(argument) not in CHARACTERS
-    if op is ops.RANGE:
-        low, high = argument
-        return not any(low <= ord(character) <= high for character in CHARACTERS)
-    return bool(op is ops.CATEGORY and argument is ops.CATEGORY_SPACE)
+def _after_repeat(least: Any, most: Any, repeated: Any, states: set[str]) -> set[str]:
+    for _ in range(least):
+        before, states = states, _after(repeated, states)
+        if states == before:  # and so it stays
+            break
+    reached = states
+    for _ in range(most - least):
+        states = _after(repeated, states)
+        if states <= reached:
+            break
+        reached = reached | states
+    return reached
+
+
+def _characters_in(members: Iterable[tuple[Any, Any]]) -> frozenset[str]:
+    """The characters of numbers that a class of characters has."""
+    found: set[str] = set()
+    negated = False
+    for op, argument in members:
+        if op is ops.NEGATE:
+            negated = True
+        elif op is ops.LITERAL:
+            found.add(chr(argument))
+        elif op is ops.RANGE:
+            found |= {one for one in CHARACTERS if argument[0] <= ord(one) <= argument[1]}
+        elif op is ops.CATEGORY:
+            found |= CATEGORIES.get(argument, CHARACTERS)
+    return CHARACTERS - found if negated else CHARACTERS & found
