@@ -7,9 +7,12 @@ original means where it lives.
     imported          what an importer yields
     formats           the formats by name, and `read`
     json_documents    files that hold one JSON value, or one on each line
+    connectives       nodes joined by `and`, `or` and `not`, without what decides nothing
 
     sigma             detections of Sigma
     event_patterns    patterns of EventBridge, and filter policies of SNS
+    percolator        stored queries of Elasticsearch and OpenSearch
+    sql               tables of conditions in SQL, also in that of Spark
 
 Each format has a module or a package of its own, with a function `read_rules(sources, **options)`,
 which is imported only when the format is read.

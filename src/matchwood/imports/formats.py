@@ -32,6 +32,11 @@ FORMATS: dict[str, Format] = {
     "sns": Format(
         "matchwood.imports.event_patterns.sns", "filter policies of Amazon SNS", ("scope",)
     ),
+    "percolator": Format(
+        "matchwood.imports.percolator",
+        "stored queries of Elasticsearch and OpenSearch",
+        ("mapping", "now", "field"),
+    ),
     "sql": Format(
         "matchwood.imports.sql",
         "tables of conditions in SQL: CSV, JSONL, Parquet, Delta",

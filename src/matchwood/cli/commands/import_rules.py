@@ -63,6 +63,26 @@ def import_rules(
             help="For sql: what the table calls its id, rule, tags, priority or title.",
         ),
     ] = None,
+    mapping: Annotated[
+        Path | None,
+        typer.Option(
+            "--mapping",
+            metavar="FILE",
+            help="For percolator: what GET index/_mapping prints, with the types of fields.",
+        ),
+    ] = None,
+    now: Annotated[
+        str | None,
+        typer.Option(
+            "--now", metavar="TIME", help="For percolator: the present of dates such as now-1d/d."
+        ),
+    ] = None,
+    field: Annotated[
+        str | None,
+        typer.Option(
+            "--field", metavar="NAME", help="For percolator: the field that holds the queries."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Import rules from another format; those that cannot be said exactly are listed."""
@@ -75,6 +95,9 @@ def import_rules(
         "dialect": dialect,
         "columns": columns,
         "names": _pairs(names or [], "--name"),
+        "mapping": mapping,
+        "now": now,
+        "field": field,
     }
     try:
         found = read(kind, sources, **{name: value for name, value in given.items() if value})

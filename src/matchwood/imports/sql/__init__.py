@@ -8,7 +8,6 @@
     spark_values       operands: columns, literals, and choices between these
     spark_predicates   what a comparison, a pattern or a test for null says of operands
     spark_functions    the functions that are conditions, or choices between values
-    connectives        nodes joined by `and`, `or` and `not`
     spark_rules        a condition of Spark as a rule
     java_patterns      regular expressions of Java, for RE2
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from matchwood.imports.connectives import FALSE, TRUE, all_of, negated, tested
 from matchwood.imports.imported import Inexpressible
-from matchwood.imports.sql.connectives import FALSE, TRUE, all_of, negated, tested
 from matchwood.imports.sql.spark_predicates import SparkPredicates
 from matchwood.imports.sql.spark_syntax import SparkExpression
 from matchwood.imports.sql.spark_values import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from matchwood.imports.sql.connectives import FALSE, TRUE, all_of, any_of, tested
+from matchwood.imports.connectives import FALSE, TRUE, all_of, any_of, tested
 from matchwood.imports.sql.java_patterns import PatternError, re2_pattern
 from matchwood.imports.sql.spark_values import (
     Operand,

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from matchwood.imports.connectives import FALSE, TRUE, all_of, any_of, negated, tested
 from matchwood.imports.imported import Inexpressible
-from matchwood.imports.sql.connectives import FALSE, TRUE, all_of, any_of, negated, tested
 from matchwood.imports.sql.spark_columns import ColumnType, read_columns
 from matchwood.imports.sql.spark_functions import CHOICES, FUNCTIONS, Choice, choices_of
 from matchwood.imports.sql.spark_predicates import SparkPredicates
