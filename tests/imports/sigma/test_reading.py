@@ -176,14 +176,15 @@ def test_what_cannot_be_read_is_listed_and_the_rest_imported(tmp_path: Path) -> 
         f=good.replace("good", "number").replace("{a:", "{5:"),
         g="action: explode\ntitle: x\n",
         h="title: A filter\nlogsource: {product: windows}\nfilter: {rules: any}\n",
-        i="",
+        i="title: Without a source\nfilter: {rules: any, f: {a: x}, condition: not f}\n",
+        j="",
     )
     rules, refused = imported(tmp_path)
-    assert [rule.title for rule in rules] == ["good"]
+    assert [rule.rule for rule in rules] == ["a ilike 'x'"]
     reasons = {Path(each.source).name: each.reason for each in refused}
     assert list(reasons) == [
         *("a.yml", "b.yml:1", "c.yml", "d.yml:1"),
-        *(f"{x}.yml" for x in "efgh"),
+        *(f"{x}.yml" for x in "efghi"),
     ]
     assert "while parsing a flow sequence" in reasons["a.yml"]
     assert reasons["b.yml:1"] == "a Sigma rule is a mapping, found list"
@@ -192,6 +193,7 @@ def test_what_cannot_be_read_is_listed_and_the_rest_imported(tmp_path: Path) -> 
     assert reasons["e.yml"] == "Unknown modifier 'nonsense'"
     assert reasons["f.yml"].startswith("pySigma stumbles over it: AttributeError")
     assert reasons["g.yml"] == "no such action: 'explode'"
+    assert reasons["i.yml"] == "Sigma filter must have a log source"
     assert reasons["h.yml"] == "Sigma filter must contain exactly one condition"
 
 

@@ -13,6 +13,7 @@ from sigma.correlations import SigmaCorrelationRule
 from sigma.filters import SigmaFilter
 from sigma.rule import SigmaRule
 from sigma.rule.base import SigmaYAMLLoader
+from sigma.rule.logsource import EmptyLogSource
 
 from matchwood.imports.imported import NotImported
 from matchwood.imports.sigma.rule_rows import identity
@@ -148,10 +149,12 @@ def _read(documents: Sequence[Document]) -> Iterator[FoundRule | NotImported]:
 def _error_of(rule: AnyRule) -> str:
     """Why a rule or a filter has no meaning; empty if it has one.
 
-    To pySigma a wrong date, level or tag is an error, too, but it changes nothing about meaning.
+    A filter without a log source would be applied to all rules. A wrong date, level or tag is an
+    error to pySigma, too, but it changes nothing about meaning.
     """
     broken = (isinstance(rule, SigmaRule) and not rule.detection.detections) or (
-        isinstance(rule, SigmaFilter) and not rule.filter.detections
+        isinstance(rule, SigmaFilter)
+        and (not rule.filter.detections or isinstance(rule.logsource, EmptyLogSource))
     )
     return "; ".join(dict.fromkeys(map(reason_of, rule.errors))) if broken else ""
 
