@@ -330,3 +330,35 @@ def test_aliases(spark, layout, form):
     if form == "columns":
         assert rules.check(frame, aliases=ALIASES) == []
         assert len(rules.check(frame)) == 2
+
+
+@LAYOUTS
+@pytest.mark.parametrize("limit", [None, 1])
+def test_columns_about_rules(spark, layout, limit):
+    rows = [("a", "x > 0", ["t"], 1.0, "ann", 3), ("b", "x > 1", None, 2.0, None, None)]
+    kinds = "id string, rule string, tags array<string>, priority double, owner string, level int"
+    rules = spark.createDataFrame(rows, kinds)
+    compiled = compile_rules(
+        rules, tags="tags", priority="priority", data=["owner", "level"], shards=2
+    )
+    events = spark.createDataFrame([(0, 1), (1, 2)], "key int, x int")
+    names = ["data", "rule", "tags", "priority"]
+    found = match_events(
+        events, compiled, keep=["key"], rule_columns=names, layout=layout, limit=limit,
+        rejects="why",
+    )  # fmt: skip
+    assert found.columns == ["key", "rule_id", *names, "rules_version", "why"]
+    about = {
+        "a": ('{"owner":"ann","level":3}', "x > 0", ["t"], 1.0),
+        "b": (None, "x > 1", [], 2.0),
+    }
+    right = {(0, "a"), (1, "b")} | ({(1, "a")} if limit is None else set())
+    assert pairs(found) == right
+    assert all(tuple(row[2:6]) == about[row["rule_id"]] for row in found.collect())
+    changed = rules.selectExpr(*rules.columns[:4], "'eve' as owner", "level")
+    others = compile_rules(changed, tags="tags", priority="priority", data=["owner", "level"])
+    assert others.version != compiled.version
+    with pytest.raises(ValueError, match="a row per match only"):
+        match_events(events, compiled, keep=["key"], rule_columns=["rule"], output="events")
+    with pytest.raises(ValueError, match="expected rule, tags, priority, data"):
+        match_events(events, compiled, keep=["key"], rule_columns=["owner"])

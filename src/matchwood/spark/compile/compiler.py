@@ -6,6 +6,7 @@ import hashlib
 import json
 import pickle
 import uuid
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ from matchwood.spark.compile.operator_modules import check_operators
 from matchwood.spark.compile.pieces import PieceCollector, SegmentFile
 from matchwood.spark.compile.rule_buckets import bucket_column
 from matchwood.spark.compile.rules_version import version_of
-from matchwood.spark.compile.shard_build import BuildOptions, compiling
+from matchwood.spark.compile.shard_build import DATA, BuildOptions, compiling
 from matchwood.spark.events.event_attributes import column
 from matchwood.spark.executors import check_executors
 from matchwood.spark.kernel_shipping import ship_kernels
@@ -59,6 +60,7 @@ def compile_rules(
     *,
     tags: str | None = None,
     priority: str | None = None,
+    data: Sequence[str] = (),
     shards: int | None = None,
     schema: Schema | None = None,
     enforce: bool = False,
@@ -70,14 +72,15 @@ def compile_rules(
 ) -> CompiledRules:
     """Compile a table of rules on the executors.
 
-    `id`, `rule`, `tags` (strings or arrays of them) and `priority` name columns. A rule that cannot
-    be read is rejected, with the line and column of the mistake; so are all rules that have the
-    same id. With `path`, the compiled rules are also written there, for `load`. With `events` (and
-    `attributes` and `aliases`, as in `match_events`), `.warnings` lists the attributes of rules
-    that events do not have, or have in another family. `schema` has the hierarchies for `isa`;
-    with `enforce`, rules that do not fit it are rejected. `operators` is the import path of a
-    module whose operators rules may call; executors import it. `statistics` (see `profile`) make
-    matching faster.
+    `id`, `rule`, `tags` (strings or arrays of them) and `priority` name columns, and `data` those
+    that rules carry, which `match_events` gives back as JSON. A rule that cannot be read is
+    rejected, with the line and column of the mistake; so are all rules that have the same id. With
+    `path`, the compiled rules are also written there, for `load`. With `events` (and `attributes`
+    and `aliases`, as in `match_events`), `.warnings` lists the attributes of rules that events do
+    not have, or have in another family. `schema` has the hierarchies for `isa`; with `enforce`,
+    rules that do not fit it are rejected. `operators` is the import path of a module whose
+    operators rules may call; executors import it. `statistics` (see `profile`) make matching
+    faster.
     """
     if enforce and schema is None:
         raise TypeError("enforce: expected a Schema, found None")
@@ -85,7 +88,7 @@ def compile_rules(
     check_executors(spark)
     check_operators(spark, operators)
     id_type = _id_type(rules, id)
-    chosen = _selected(rules, id, rule, tags, priority, id_type)
+    chosen = _selected(rules, id, rule, tags, priority, data, id_type)
     if shards is None:
         shards = -(-chosen.count() // RULES_PER_SHARD)
     folder = new_folder()
@@ -115,11 +118,17 @@ def _id_type(rules: DataFrame, id: str) -> str:
 
 
 def _selected(
-    rules: DataFrame, id: str, rule: str, tags: str | None, priority: str | None, id_type: str
+    rules: DataFrame,
+    id: str,
+    rule: str,
+    tags: str | None,
+    priority: str | None,
+    data: Sequence[str],
+    id_type: str,
 ) -> DataFrame:
     """The columns that a task reads, under the names that it expects."""
     kinds = {field.name: field.dataType for field in rules.schema}
-    for name in (rule, tags, priority):
+    for name in (rule, tags, priority, *data):
         if name is not None and name not in kinds:
             raise ValueError(f"the rules have no column {name!r}; there are {', '.join(kinds)}")
     if not isinstance(kinds[rule], StringType):
@@ -138,6 +147,9 @@ def _selected(
         if not isinstance(kinds[priority], NumericType):
             raise ValueError(f"a priority is a number, {priority!r} is {kinds[priority]}")
         chosen.append(column(priority).cast("double").alias("priority"))
+    if data:
+        carried = F.to_json(F.struct(*(column(name) for name in data)))  # without nulls
+        chosen.append(carried.alias(DATA))
     return rules.select(*chosen)
 
 

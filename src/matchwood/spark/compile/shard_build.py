@@ -6,6 +6,7 @@ import pickle
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
+from operator import add
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +16,8 @@ from matchwood.language.tree import Call, Node, attributes_in, reads_everything,
 from matchwood.language.tree.arithmetic import Attribute
 from matchwood.language.tree.subjects import named
 from matchwood.language.values import read
+from matchwood.match.parts.given_rules import GivenRules
+from matchwood.match.store.rule_input import given_rules
 from matchwood.schema import Schema
 from matchwood.spark.compile import pieces
 from matchwood.spark.compile.rules_version import bucket_hashes
@@ -22,6 +25,10 @@ from matchwood.spark.kernel_shipping import use_shipped
 
 # Rejected rules in one batch of rows.
 REJECTS = 10_000
+# The column of rules in which what they carry is JSON text.
+DATA = "data"
+# The text of data without any field.
+_EMPTY = "{}"
 
 
 class BuildOptions(NamedTuple):
@@ -77,7 +84,7 @@ def build_shard(batches: Iterator[Any], options: BuildOptions, shard: int) -> It
         # In the order of ids, so that a task that is run again builds the same file.
         table, rejected = _acceptable(table.sort_by("id"))
         del collected
-        refused = matcher.update(table, errors="collect")
+        refused = matcher.store.update(_given(table), "collect")
         rejected += _refused(refused, table)
         del table
     with tempfile.TemporaryDirectory(prefix="matchwood-") as folder:
@@ -88,6 +95,15 @@ def build_shard(batches: Iterator[Any], options: BuildOptions, shard: int) -> It
         yield pieces.of_facts(facts, shard)
         yield from _reject_rows(rejected, shard)
         yield from pieces.of_file(path, shard)
+
+
+def _given(table: Any) -> GivenRules:
+    """The rules of a table, with their data, which is JSON text already."""
+    if DATA not in table.column_names:
+        return given_rules(table)
+    texts = enumerate(table[DATA].to_pylist())
+    data = {row: text for row, text in texts if text and text != _EMPTY}
+    return given_rules(table.drop_columns([DATA]))._replace(data=data)
 
 
 def _statistics(name: str | None) -> Any:
@@ -157,7 +173,9 @@ def _facts(matcher: Any, path: Path, rejected: int) -> dict[str, Any]:
     with collection_paused():
         for part in matcher.store.snapshot.parts:
             ids += part.details.ids.tolist()
-            texts += canonical_texts(list(part.details.rules))
+            rules, data = list(part.details.rules), part.details.data
+            carried = [""] * len(rules) if data is None else data
+            texts += map(add, canonical_texts(rules), carried)
             _add_attributes(part.segment, families)
             costly = [parse(rule) for rule in part.rules(part.segment.costly)]
             for tree in costly:

@@ -9,6 +9,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
+    DataType,
+    DoubleType,
     LongType,
     StringType,
     StructField,
@@ -29,6 +31,13 @@ from matchwood.spark.session import session_of
 
 # Bytes of segments that a worker may map at once.
 MEMORY = 2 << 30
+# The types of columns about rules.
+RULE_COLUMNS: dict[str, DataType] = {
+    "rule": StringType(),
+    "tags": ArrayType(StringType()),
+    "priority": DoubleType(),
+    "data": StringType(),
+}
 
 
 def match_events(
@@ -45,6 +54,7 @@ def match_events(
     rejects: str | None = None,
     enforce: bool = False,
     aliases: Aliases | AliasForm | None = None,
+    rule_columns: Sequence[str] = (),
 ) -> DataFrame:
     """Which rules are true of which events: the columns in `keep`, `rule_id`, `rules_version`.
 
@@ -61,6 +71,9 @@ def match_events(
     or R3 is rejected like one that cannot be read. All columns that can be attributes are then
     read.
 
+    `rule_columns` are columns about each rule to add to its matches, so that nobody joins them:
+    `rule` (its text), `tags`, `priority`, and `data` (JSON of the columns that were compiled).
+
     `aliases` are other names under which events have an attribute, as for `Matcher`.
 
     `layout` is "replicated" (a worker opens all segments) or "sharded" (one at a time). By default
@@ -69,11 +82,13 @@ def match_events(
     keep = _names(keep, "keep")
     output = FORMER_OUTPUTS.get(output, output)
     _check_arguments(keep, output, limit, layout, rejects)
+    facts = _rule_columns(rule_columns, keep, output, rejects)
     if layout is None:
         layout = layout_of(compiled, memory)
     spelled = aliases_of(aliases)
     frame, reading = _prepared(events, compiled, keep, attributes, enforce, spelled)
     plan = _plan(events, compiled, reading, output, layout, rejects is not None, tags, limit)
+    plan = plan._replace(rule_columns=facts)
     return _matched(events, frame, plan, compiled.version, keep, rejects)
 
 
@@ -169,12 +184,14 @@ def _matched(
 ) -> DataFrame:
     """The matches of prepared events, with the columns that `match_events` promises."""
     output = plan.output
-    schema = _schema(events, keep, plan.id_type, output, rejects is not None)
+    schema = _schema(events, keep, plan.id_type, output, rejects is not None, plan.rule_columns)
     matched = frame.mapInArrow(matching(plan), schema)
     rule = "rule_id" if output == ROWS else "rule_ids"
     version = F.lit(rules_version).alias("rules_version")
     reason = [] if rejects is None else [F.col("reason").alias(rejects)]
-    return matched.select(*(column(name) for name in keep), F.col(rule), version, *reason)
+    about = [F.col(name) for name in plan.rule_columns]
+    kept = [column(name) for name in keep]
+    return matched.select(*kept, F.col(rule), *about, version, *reason)
 
 
 def rejected_events(
@@ -229,8 +246,29 @@ def _check_arguments(
         seen.add(name.lower())
 
 
+def _rule_columns(
+    names: Sequence[str], keep: Sequence[str], output: str, rejects: str | None
+) -> tuple[str, ...]:
+    if not names:
+        return ()
+    from matchwood.match.search.rule_facts import check_facts
+
+    chosen = check_facts(names)
+    if chosen and output != ROWS:
+        raise ValueError(f"rule_columns: there is a row per match only with output={ROWS!r}")
+    for name in chosen:
+        if name in (*(kept.lower() for kept in keep), rejects):
+            raise ValueError(f"rule_columns: {name!r} is another column that is kept; rename it")
+    return chosen
+
+
 def _schema(
-    events: DataFrame, keep: Sequence[str], id_type: str, output: str, rejects: bool
+    events: DataFrame,
+    keep: Sequence[str],
+    id_type: str,
+    output: str,
+    rejects: bool,
+    rule_columns: Sequence[str] = (),
 ) -> StructType:
     kind = StringType() if id_type == "string" else LongType()
     fields = [events.schema[name] for name in keep]
@@ -239,6 +277,7 @@ def _schema(
     else:
         # Spark copies a third faster if it need not test for null.
         fields.append(StructField("rule_ids", ArrayType(kind, containsNull=False)))
+    fields += [StructField(name, RULE_COLUMNS[name]) for name in rule_columns]
     if rejects:
         fields.append(StructField("reason", StringType()))
     return StructType(fields)

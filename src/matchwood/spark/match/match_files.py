@@ -146,7 +146,7 @@ class FileWriter(MatchWriter):
         facts = FileFacts(
             self._file, self._written, self._powers, matched, self._of_rule[1:][matched]
         )
-        nulls = [pa.nulls(1, kind) for kind in (*self._kinds, self._type, pa.string())]
+        nulls = [pa.nulls(1, kind) for kind in (*self._kinds, *self._types, pa.string())]
         columns = [*nulls, pa.array([pickle.dumps(tuple(facts))], pa.binary())]
         yield pa.RecordBatch.from_arrays(columns, [*self._names, FACTS])
 

@@ -30,13 +30,19 @@ class MatchWriter:
         self._rows = plan.output == ROWS
         self._rejects = plan.rejects
         kind = pa.string() if plan.id_type == "string" else pa.int64()
-        self._type = kind if self._rows else pa.list_(kind)
+        self._types = [kind if self._rows else pa.list_(kind)]
         self._names = [*plan.reading.keep, "rule_id" if self._rows else "rule_ids"]
+        self._has_facts = bool(plan.rule_columns)
+        if plan.rule_columns:
+            from matchwood.match.search.rule_facts import FACTS
+
+            self._types += [FACTS[name] for name in plan.rule_columns]
+            self._names += plan.rule_columns
         if plan.rejects:
             self._names.append("reason")
 
     def _batch(self, kept: Sequence[Any], rules: Any) -> Any:
-        columns = [*kept, rules]
+        columns = [*kept, *(rules.flatten() if self._has_facts else [rules])]
         if self._rejects:
             columns.append(pa.nulls(len(rules), pa.string()))
         return pa.RecordBatch.from_arrays(columns, self._names)
@@ -48,7 +54,7 @@ class MatchWriter:
         rows = pa.array([row for row, _ in rejected])
         reasons = pa.array([reason for _, reason in rejected], pa.string())
         taken = [column.take(rows) for column in kept]
-        columns = [*taken, pa.nulls(len(rejected), self._type), reasons]
+        columns = [*taken, *(pa.nulls(len(rejected), kind) for kind in self._types), reasons]
         yield pa.RecordBatch.from_arrays(columns, self._names)
 
     def matches(
@@ -60,6 +66,8 @@ class MatchWriter:
             yield from self._lists(kept, events, list(pairs), ids, sizes)
             return
         row_size = _INTEGER_ROW if ids.type == pa.int64() else _STRING_ROW
+        if self._has_facts and len(ids):
+            row_size += ids.nbytes // len(ids)
         for numbers, rule_indexes in pairs:
             for low, high in _cuts(sizes[numbers] + row_size if len(numbers) else sizes[:0]):
                 rows = pa.array(numbers[low:high])

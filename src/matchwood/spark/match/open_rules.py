@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 JOINED_MATCHES = 1 << 16
 # Rule sets that a process keeps open: while versions change, the old one and the new one.
 MOST_OPEN = 2
+# The name of the id of a rule, among columns about it.
+RULE_ID = "rule_id"
 
 
 class OpenSegment:
@@ -57,7 +59,7 @@ class Opened(NamedTuple):
     """Segments ready to be asked, and the ids and priorities of their rules by index."""
 
     snapshot: Snapshot
-    ids: Any
+    ids: Any  # with columns about rules: structs of the id and these
     priority: NDArray[np.float64] | None
     segments: Mapping[str, OpenSegment]
 
@@ -74,7 +76,7 @@ def opened(plan: Plan) -> Opened:
     with _lock:
         aliases = plan.reading.aliases
         spelled = "" if aliases is None else json.dumps(aliases.form())
-        asked = (plan.operators, spelled)
+        asked = (plan.operators, spelled, plan.rule_columns)
         key = (plan.names, plan.replaced, *asked)
         rules = _opened.pop(key, None)
         if rules is None:
@@ -110,6 +112,11 @@ def open_segments(
     parts = [part for name in names for part in segments[name].parts(replaced.get(name))]
     snapshot = Snapshot(tuple(part.numbered(n) for n, part in enumerate(parts, 1)), (), decider)
     ids = snapshot.ids().values.cast(pa.string() if plan.id_type == "string" else pa.int64())
+    if plan.rule_columns:
+        from matchwood.match.search.rule_facts import facts_of
+
+        facts = facts_of(snapshot.parts, snapshot.pending, plan.rule_columns)
+        ids = pa.StructArray.from_arrays([ids, *facts.values()], [RULE_ID, *facts])
     return Opened(snapshot, ids, snapshot.priorities(), segments)
 
 

@@ -42,3 +42,4 @@ class Plan(NamedTuple):
     kernels: str | None = None  # the name of a shipped file
     # The packed buckets that a segment has and another one has anew, with the name of the segment.
     replaced: tuple[tuple[str, bytes], ...] = ()
+    rule_columns: tuple[str, ...] = ()  # what is written about each rule beside its id

@@ -20,7 +20,13 @@ from matchwood.match.batch.grouping import grouped
 from matchwood.match.search.arrow_matches import best
 from matchwood.spark.events.event_batches import gathered, kept_columns, read_events
 from matchwood.spark.match.match_writer import MatchWriter
-from matchwood.spark.match.open_rules import Opened, joined, open_segments, slices_of_matches
+from matchwood.spark.match.open_rules import (
+    RULE_ID,
+    Opened,
+    joined,
+    open_segments,
+    slices_of_matches,
+)
 from matchwood.spark.match.plan import ROWS, Plan
 
 # Bytes that a spool holds before it writes to disk.
@@ -145,6 +151,11 @@ def _merged(plan: Plan, writer: MatchWriter, events: Spool, spools: list[Spool])
 def _nothing(plan: Plan, events: int) -> ShardMatches:
     """The answer for some events where there are no shards at all."""
     kind = pa.string() if plan.id_type == "string" else pa.int64()
+    if plan.rule_columns:
+        from matchwood.match.search.rule_facts import FACTS
+
+        fields = [(RULE_ID, kind), *((name, FACTS[name]) for name in plan.rule_columns)]
+        kind = pa.struct(fields)
     return ShardMatches(np.zeros(events + 1, np.int64), pa.array([], kind), np.empty(0))
 
 
