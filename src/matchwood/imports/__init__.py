@@ -7,10 +7,13 @@ original means where it lives.
     imported          what an importer yields
     formats           the formats by name, and `read`
     json_documents    files that hold one JSON value, or one on each line
+    records           the rules in such a value: ids, conditions, and what else is said of them
     connectives       nodes joined by `and`, `or` and `not`, without what decides nothing
+    float_numbers     numbers of formats that compute with floats of 64 bits
 
     sigma             detections of Sigma
     event_patterns    patterns of EventBridge, and filter policies of SNS
+    json_logic        expressions of JSONLogic
     percolator        stored queries of Elasticsearch and OpenSearch
     sql               tables of conditions in SQL, also in that of Spark
 

@@ -50,3 +50,8 @@ def tested(node: Node, truth: str) -> Node:
     if two_valued:
         return FALSE if truth == "unknown" else node if truth == "true" else negated(node)
     return TruthTest(node, truth)
+
+
+def not_true(node: Node) -> Node:
+    """The two-valued negation: true where the node is not, and never undefined."""
+    return negated(tested(node, "true"))

@@ -42,6 +42,9 @@ FORMATS: dict[str, Format] = {
         "tables of conditions in SQL: CSV, JSONL, Parquet, Delta",
         ("dialect", "columns", "names"),
     ),
+    "jsonlogic": Format(
+        "matchwood.imports.json_logic.files", "expressions of JSONLogic", ("typed",)
+    ),
 }
 
 Source = str | os.PathLike[str]

@@ -43,6 +43,21 @@ def import_rules(
             help="For sigma: patterns are meant for text only, also those that match numbers.",
         ),
     ] = False,
+    scope: Annotated[
+        str | None,
+        typer.Option(
+            "--scope",
+            metavar="SCOPE",
+            help="For sns: MessageBody, if policies that do not say so are about bodies.",
+        ),
+    ] = None,
+    typed: Annotated[
+        bool,
+        typer.Option(
+            "--typed",
+            help="For jsonlogic: attributes have the type that they are compared with.",
+        ),
+    ] = False,
     dialect: Annotated[
         str | None,
         typer.Option("--dialect", metavar="spark", help="For sql: whose SQL the conditions are."),
@@ -92,6 +107,8 @@ def import_rules(
     given = {
         "pipelines": pipelines,
         "text_patterns": text_patterns,
+        "scope": scope,
+        "typed": typed,
         "dialect": dialect,
         "columns": columns,
         "names": _pairs(names or [], "--name"),

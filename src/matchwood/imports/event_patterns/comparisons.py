@@ -8,16 +8,17 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
+from matchwood.imports.connectives import all_of, any_of
 from matchwood.imports.event_patterns.spellings import (
     ignoring_case,
-    number_of,
     of_wildcards,
     string_of,
     verbatim,
 )
+from matchwood.imports.float_numbers import number_of
 from matchwood.imports.imported import Inexpressible
 from matchwood.language.builder import Attr, it
-from matchwood.language.tree import Comparison, Node, Or
+from matchwood.language.tree import Comparison, Node
 
 # A test of a value, given the attribute.
 ValueTest = Callable[[Attr], Node]
@@ -53,12 +54,7 @@ class FieldTests:
             parts.append(has_value(subject).is_not_true())
         if self.null:  # of a list; a value that is null counts as missing
             parts.append(subject.any(it.is_null()))
-        return either(parts)
-
-
-def either(parts: Sequence[Node]) -> Node:
-    """The `or` of some rules, or the only one."""
-    return parts[0] if len(parts) == 1 else Or(parts)
+        return any_of(parts)
 
 
 def has_value(subject: Attr) -> Node:
@@ -89,7 +85,7 @@ def _add(tests: FieldTests, value: Any, place: str) -> None:
     elif isinstance(value, bool):
         tests.literals.append(value)
     elif isinstance(value, int | Decimal):
-        tests.literals.append(number_of(value, place, whole=True))
+        tests.literals.append(value if isinstance(value, int) else number_of(value, place))
     elif isinstance(value, str):
         _add_text(tests, value, place)
     elif isinstance(value, dict) and len(value) == 1:
@@ -216,12 +212,12 @@ def _anything_but(tests: FieldTests, value: Any, place: str) -> None:
 def _values_refused(value: Any, place: str) -> Node:
     values = value if isinstance(value, list) else [value]
     if values and all(isinstance(each, str) for each in values):
-        return _one_of(it, values, negated=True) | _no_string()
+        return any_of([_one_of(it, values, negated=True), *_no_string()])
     if values and all(
         isinstance(each, int | Decimal) and not isinstance(each, bool) for each in values
     ):
         numbers = [number_of(each, place) for each in values]
-        return _one_of(it, numbers, negated=True) | it.like("%") | it.isin(True, False)
+        return any_of([_one_of(it, numbers, negated=True), it.like("%"), it.isin(True, False)])
     raise Inexpressible("expected strings or numbers, not both", place)
 
 
@@ -241,14 +237,12 @@ def _patterns_refused(value: dict[str, Any], place: str) -> Node:
     likes = [
         _like_one_of(it, kind, patterns, negated=True) for kind, patterns in listed.patterns.items()
     ]
-    refused = likes[0]
-    for like in likes[1:]:
-        refused = refused & like
-    return refused | _no_string()
+    return any_of([all_of(likes), *_no_string()])
 
 
-def _no_string() -> Node:
-    return either([it <= 0, it > 0, it.isin(True, False)])
+def _no_string() -> list[Node]:
+    """What numbers and booleans pass, one or the other."""
+    return [it <= 0, it > 0, it.isin(True, False)]
 
 
 def _one_of(subject: Attr, values: Sequence[Any], negated: bool = False) -> Node:

@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from matchwood.imports.event_patterns.comparisons import FieldTests, either
+from matchwood.imports.connectives import all_of, any_of
+from matchwood.imports.event_patterns.comparisons import FieldTests
 from matchwood.imports.imported import Inexpressible
 from matchwood.language.builder import attr
-from matchwood.language.tree import And, Node
+from matchwood.language.tree import Node
 
 # Combinations of fields in one list that may each be missing or have a value.
 MAX_COMBINATIONS = 64
@@ -92,10 +93,10 @@ def _in_one_object(
             ".".join(fields[0].path[:common]),
         )
     rules = [
-        conjunction(list(_of_one_object(combination, depth, common, never_lists)))
+        all_of(_of_one_object(combination, depth, common, never_lists))
         for combination in combinations
     ]
-    yield either(rules)
+    yield any_of(rules)
 
 
 def _missing_or_not(each: PatternField) -> list[PatternField]:
@@ -118,10 +119,5 @@ def _of_one_object(
     if len(rest) == 1:
         yield rest[0].rule(depth)
     elif rest:
-        inner = conjunction(list(_conditions(rest, common, common, never_lists)))
+        inner = all_of(_conditions(rest, common, common, never_lists))
         yield attr(".".join(rest[0].path[depth:common])).any(inner)
-
-
-def conjunction(parts: Sequence[Node]) -> Node:
-    """The `and` of some rules, or the only one."""
-    return parts[0] if len(parts) == 1 else And(parts)

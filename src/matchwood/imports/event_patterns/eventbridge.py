@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from matchwood.imports.event_patterns.patterns import rule_of_pattern
-from matchwood.imports.event_patterns.records import Columns, Record, imported, records
 from matchwood.imports.imported import ImportedRule, Inexpressible, NotImported
 from matchwood.imports.json_documents import documents
+from matchwood.imports.records import Columns, Record, imported, records
 from matchwood.language.tree import Node
 
 # EventBridge takes no event whose detail is not an object.

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from matchwood.imports.connectives import all_of, any_of
 from matchwood.imports.event_patterns.branches import Branch, branches_of
-from matchwood.imports.event_patterns.comparisons import either, has_value
-from matchwood.imports.event_patterns.consistency import PatternField, conditions, conjunction
+from matchwood.imports.event_patterns.comparisons import has_value
+from matchwood.imports.event_patterns.consistency import PatternField, conditions
 from matchwood.language.builder import attr
 from matchwood.language.tree import Node
 
@@ -21,7 +22,7 @@ def rule_of_pattern(pattern: Any, never_lists: frozenset[tuple[str, ...]] = froz
     >>> print(rule_of_pattern(pattern))
     any(detail.lines, count = 1 and sku = 'x') and source = 'shop'
     """
-    return any_of(
+    return _of_branches(
         [
             conditions(
                 [PatternField(tuple(name.split(".")), tests) for name, tests in branch.items()],
@@ -40,7 +41,7 @@ def rule_of_policy(policy: Any) -> Node:
     >>> print(rule_of_policy({"store": ["a.b"], "price": [{"numeric": [">", 5]}]}))
     price > 5 and store = 'a.b'
     """
-    return any_of([_of_attributes(branch) for branch in branches_of(policy)])
+    return _of_branches([_of_attributes(branch) for branch in branches_of(policy)])
 
 
 def _of_attributes(branch: Branch) -> list[Node]:
@@ -52,11 +53,8 @@ def _of_attributes(branch: Branch) -> list[Node]:
     return found
 
 
-def any_of(branches: Sequence[list[Node]]) -> Node:
+def _of_branches(branches: Sequence[list[Node]]) -> Node:
     """The rule for branches, with what they have in common said once."""
     common = [node for node in branches[0] if all(node in branch for branch in branches[1:])]
-    rests = [[node for node in branch if node not in common] for branch in branches]
-    if not all(rests):
-        return conjunction(common)
-    distinct = list(dict.fromkeys(map(conjunction, rests)))
-    return conjunction([*common, either(distinct)])
+    rests = [all_of(node for node in branch if node not in common) for branch in branches]
+    return all_of([*common, any_of(dict.fromkeys(rests))])

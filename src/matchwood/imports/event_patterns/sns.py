@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from matchwood.imports.event_patterns.patterns import rule_of_pattern, rule_of_policy
-from matchwood.imports.event_patterns.records import Columns, Record, imported, records
 from matchwood.imports.imported import ImportedRule, Inexpressible, NotImported
 from matchwood.imports.json_documents import documents
+from matchwood.imports.records import Columns, Record, imported, records
 from matchwood.language.tree import Constant, Node
 
 # What a policy is about.
@@ -34,6 +34,10 @@ def read_rules(
     """The rules of files and folders of policies; `scope` is that of those that name none."""
     if scope not in SCOPES:
         raise ValueError(f"the scope of a filter policy is {' or '.join(SCOPES)}, found {scope!r}")
+    return _read(sources, scope)
+
+
+def _read(sources: Sequence[Path], scope: str) -> Iterator[ImportedRule | NotImported]:
     for document in documents(sources):
         if isinstance(document, NotImported):
             yield document

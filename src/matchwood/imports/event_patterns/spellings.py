@@ -1,8 +1,7 @@
-"""Texts and numbers of patterns, as literals and patterns of the rule language."""
+"""Texts of patterns, as patterns of the rule language."""
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import Any
 
 from matchwood.imports.imported import Inexpressible
@@ -14,24 +13,6 @@ _FOLDED_WITH_OTHERS = "kKsS"
 def string_of(value: Any, place: str) -> str:
     if not isinstance(value, str):
         raise Inexpressible(f"expected a string, found {value!r}", place)
-    return value
-
-
-def number_of(value: Any, place: str, whole: bool = False) -> int | Decimal:
-    """A number that can be compared; `whole` allows integers of any size.
-
-    event-ruler compares as floats of 64 bits, and refuses what is none.
-    """
-    if isinstance(value, bool) or not isinstance(value, int | Decimal):
-        raise Inexpressible(f"expected a number, found {value!r}", place)
-    if isinstance(value, int) and whole:
-        return value
-    try:
-        kept = Decimal(repr(float(value)))
-    except OverflowError:
-        kept = Decimal("Infinity")
-    if kept != value:
-        raise Inexpressible(f"no float of 64 bits is {value}", place)
     return value
 
 
