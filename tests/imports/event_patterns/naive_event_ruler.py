@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from matchwood.lab.workloads.random_patterns import branches
+
 Membership = dict[int, int]
 
 COMPARE = {
@@ -32,7 +34,9 @@ class Leaf:
 
 def matches(pattern: dict[str, Any], event: dict[str, Any]) -> bool:
     leaves = list(_leaves(event, "", {}))
-    return any(_found(sorted(branch.items(), key=_order), leaves, {}) for branch in expand(pattern))
+    return any(
+        _found(sorted(branch.items(), key=_order), leaves, {}) for branch in branches(pattern)
+    )
 
 
 def _order(field: tuple[str, Any]) -> bytes:
@@ -49,30 +53,6 @@ def _leaves(value: Any, name: str, membership: Membership) -> Iterator[Leaf]:
             yield from _leaves(inner, name, within)
     else:
         yield Leaf(name, value, membership)
-
-
-def expand(pattern: dict[str, Any]) -> list[dict[str, list[Any]]]:
-    """The conjunctions of a pattern; a field that comes later replaces one of the same name."""
-    branches: list[dict[str, list[Any]]] = [{}]
-
-    def add(into: list[dict[str, list[Any]]], fields: dict[str, Any], prefix: str) -> None:
-        for key, inner in fields.items():
-            name = f"{prefix}.{key}" if prefix else key
-            if key == "$or":
-                before = [dict(branch) for branch in into]
-                into.clear()
-                for alternative in inner:
-                    within = [dict(branch) for branch in before]
-                    add(within, alternative, prefix)
-                    into.extend(within)
-            elif isinstance(inner, dict):
-                add(into, inner, name)
-            else:
-                for branch in into:
-                    branch[name] = inner
-
-    add(branches, pattern, "")
-    return branches
 
 
 def _found(fields: list[tuple[str, list[Any]]], leaves: list[Leaf], sofar: Membership) -> bool:

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from imports.json_logic import naive_json_logic
-from imports.json_logic.random_logic import RandomLogic, TypedLogic
 from matchwood.imports import Inexpressible
 from matchwood.imports.json_documents import read_json
 from matchwood.imports.json_logic.conversion import rule_of_logic
+from matchwood.lab.workloads.random_logic import RandomLogic, TypedLogic
 from matchwood.language import evaluate, parse
 
 

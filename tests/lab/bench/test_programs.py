@@ -31,6 +31,7 @@ EXPECTED = {
     "expressions": ("candidates_per_value", {"50 expressions", "500 expressions"}),
     "few": ("event_p50_us", {"match", "match in between", "rule-engine"}),
     "files": ("load_ms", {"checked", "trusted"}),
+    "imported": ("wrong_answers", {"eventbridge", "jsonlogic", "jsonlogic, typed"}),
     "json_events": ("single_events_per_second", {"lots", "logs", "detections"}),
     "matcher_soak": ("rss_mib", {"start", "1/4", "4/4", "trimmed"}),
     "parser": ("cold_rules_per_second", {"ABE-Gen", "without sharing"}),
@@ -65,6 +66,7 @@ LONG = {
     "boxes": [pytest.mark.long],
     "cold_start": [pytest.mark.long],
     "cores": [pytest.mark.long],
+    "imported": [pytest.mark.long],
     "json_events": [pytest.mark.long],
     "peers": [pytest.mark.long],
     "service": [pytest.mark.long],
@@ -82,8 +84,8 @@ LONG = {
 ON_A_CARD = {"gpu", "gpu_cuda_c"}
 
 
-# Seconds after which a program is given up, if not 300: `peers` may have to build its drivers.
-TIMEOUT = {"peers": 3_600}
+# Seconds after which a program is given up, if not 300: some may have to build drivers first.
+TIMEOUT = {"peers": 3_600, "imported": 600}
 
 
 def test_make_bench_runs_every_program() -> None:

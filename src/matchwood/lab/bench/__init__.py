@@ -23,6 +23,7 @@ The programs:
 - `json_events`: events that come as JSON text, beside parsers.
 - `boxes`: the published algorithms for conjunctions of ranges, beside the engine.
 - `peers`: other engines on the same rules and events.
+- `imported`: imported rules beside the libraries that they come from.
 - `cold_start`: the first answers on a machine without compiled kernels, and compiling them.
 - `parser`, `files`, `updates`: parsing, saving and loading, and changes while events are matched.
 - `spark`, `spark_large`, `service`: matching through Spark, and over HTTP.

@@ -7,7 +7,8 @@ objects, missing fields and values of the wrong type meet.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from itertools import product
 from typing import Any
 
 TEXTS = (
@@ -137,3 +138,39 @@ class RandomPatterns:
 
     def _single(self) -> Any:
         return self._chance.choice((*TEXTS, *NUMBERS, True, False))
+
+
+def branches(pattern: Mapping[str, Any]) -> list[dict[str, list[Any]]]:
+    """The conjunctions of a pattern, with dotted names; of fields with one name the last counts.
+
+    >>> branches({"p": {"a": [1], "$or": [{"b": [2]}, {"c": [3]}]}})
+    [{'p.a': [1], 'p.b': [2]}, {'p.a': [1], 'p.c': [3]}]
+    """
+    found: list[dict[str, list[Any]]] = [{}]
+    _expand(found, pattern, "")
+    return found
+
+
+def _expand(found: list[dict[str, list[Any]]], fields: Mapping[str, Any], prefix: str) -> None:
+    for key, inner in fields.items():
+        if key == "$or":
+            before = [dict(branch) for branch in found]
+            found.clear()
+            for alternative in inner:
+                within = [dict(branch) for branch in before]
+                _expand(within, alternative, prefix)
+                found.extend(within)
+        elif isinstance(inner, dict):
+            _expand(found, inner, f"{prefix}{key}.")
+        else:
+            for branch in found:
+                branch[prefix + key] = inner
+
+
+def single_comparisons(pattern: Mapping[str, Any]) -> list[dict[str, list[Any]]]:
+    """Patterns with one comparison for each field, one of which matches where the pattern does."""
+    return [
+        {name: [value] for name, value in zip(branch, chosen, strict=True)}
+        for branch in branches(pattern)
+        for chosen in product(*branch.values())
+    ]

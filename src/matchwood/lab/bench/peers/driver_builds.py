@@ -39,6 +39,17 @@ BUILDS: Mapping[str, tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]] = {
         ),
         ("java", "-cp", f"classes{os.pathsep}libraries/*", "Driver"),
     ),
+    "event_ruler_alone": (
+        (
+            ("mvn", "-q", "dependency:copy-dependencies", "-DoutputDirectory=libraries"),
+            ("javac", "-cp", "libraries/*", "-d", "classes", "Driver.java"),
+        ),
+        ("java", "-cp", f"classes{os.pathsep}libraries/*", "Driver"),
+    ),
+    "json_logic_js": (
+        (("npm", "install", "--silent", "--no-audit", "--no-fund"),),
+        ("node", "driver.js"),
+    ),
 }
 
 
