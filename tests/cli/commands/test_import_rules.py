@@ -64,6 +64,21 @@ def test_json_counts_both(command, files: Path) -> None:
     assert len(figures["not_imported"]) == 3
 
 
+def test_json_without_a_file_lists_the_rest_all_the_same(command) -> None:
+    code, out, err = command("import", "lines", "mixed.txt", "--json")
+    assert (code, len(out.splitlines()), len(err.splitlines())) == (1, 2, 4)
+
+
+def test_the_table_replaces_another_or_it_says_why_not(command, files: Path) -> None:
+    (files / "rules.jsonl").write_text("before\n")
+    (files / "face.txt").write_text("a: b = '\N{GRINNING FACE}'\n")
+    assert command("import", "lines", "face.txt", "-o", "rules.jsonl")[0] == 0
+    assert "\N{GRINNING FACE}" in (files / "rules.jsonl").read_text(encoding="utf-8")
+    assert [path.name for path in files.glob("rules.jsonl*")] == ["rules.jsonl"]
+    code, _, err = command("import", "lines", "face.txt", "-o", "/dev/full")
+    assert (code, err) == (2, "matchwood: /dev/full: No space left on device\n")
+
+
 def test_strict_writes_nothing(command, files: Path) -> None:
     (files / "rules.jsonl").write_text("before\n")
     code, out, err = command("import", "lines", "mixed.txt", "-o", "rules.jsonl", "--strict")

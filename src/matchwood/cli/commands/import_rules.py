@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated, TextIO
+from typing import Annotated
 
 import typer
 
@@ -127,7 +126,7 @@ def import_rules(
             rules.append(each)
             continue
         refused.append(each)
-        if not as_json:
+        if not as_json or output is None:  # standard output is for the rules
             print(each, file=sys.stderr)
         if strict:
             break
@@ -149,15 +148,11 @@ def _pairs(texts: list[str], option: str) -> dict[str, str]:
 
 
 def _write(rules: list[ImportedRule], output: Path | None) -> None:
-    with ExitStack() as stack:
-        file: TextIO = sys.stdout
-        if output is not None:
-            try:
-                file = stack.enter_context(output.open("w", encoding="utf-8"))
-            except OSError as error:
-                misuse(f"{output}: {error.strerror}")
+    from matchwood.cli.match_output import text_file  # brings NumPy, so not before it is needed
+
+    with text_file(output) as file:
         for rule in rules:
-            print(dumps(rule.row()), file=file)
+            print(dumps(rule.row()), file=file or sys.stdout)
 
 
 def _summarise(
