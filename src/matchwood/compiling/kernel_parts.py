@@ -85,7 +85,8 @@ def leave_out_parts() -> bool:
             create_wrapper(lower, *arguments, **named)
 
     def set_environment(generator: Any, name: str, environment: Any) -> None:
-        if depth.now <= 1:
+        # A part that was a kernel on disk already has no code in this process.
+        if depth.now <= 1 and generator._engine.get_global_value_address(name):
             set_env(generator, name, environment)
 
     _library.get_pointer_to_function = get_pointer_to_function
