@@ -162,6 +162,11 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
+def pytest_configure(config: pytest.Config) -> None:
+    # pytest-xdist knows this mark; it is not installed beside other versions of PySpark.
+    config.addinivalue_line("markers", "xdist_group(name): run by one process")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """The tests of Spark's session go to one worker, and those of Connect to another."""
     left_out = []
