@@ -6,7 +6,7 @@ A pipeline on two cores reads rules and events, compiles, matches, counts and wr
 are one row per match or one per event, written by Spark or by the Python workers themselves. The
 same is done in process for comparison, with as many threads: events are read, matched with
 `match_batch` and written. Every way runs once with few events before it is timed.
-Processor time is that of all processes.
+Processor time is that of all processes; files are counted, and their sizes compared.
 
 Needs PySpark and Java.
 """
@@ -44,7 +44,10 @@ def main() -> None:
         results: dict[str, Figures] = {}
         for output in ("rows", "events"):
             for writer in ("spark", "workers"):
-                results[f"{output}, {writer}"] = through_spark(spark, folder, output, writer)
+                results[f"{output}, {writer}"] = {
+                    **through_spark(spark, folder, output, writer),
+                    **sizes_of_files(Path(folder, "matches")),
+                }
         results["in process"] = in_process(folder)
     spark.stop()
     same(*(figures["matches"] for figures in results.values()))
@@ -83,6 +86,16 @@ def through_spark(spark: SparkSession, folder: str, output: str, writer: str) ->
         return int(run(form, spark).counts.matches or 0)
 
     return timed(piped)
+
+
+def sizes_of_files(folder: Path) -> Figures:
+    """How many files there are, and how much larger the largest one is than the others."""
+    sizes = [path.stat().st_size for path in folder.glob("*.parquet")]
+    return {
+        "files": len(sizes),
+        "gib": sum(sizes) / 2**30,
+        "largest_over_mean": max(sizes) * len(sizes) / sum(sizes),
+    }
 
 
 def in_process(folder: str) -> Figures:

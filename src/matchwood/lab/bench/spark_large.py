@@ -5,6 +5,10 @@
 Rules are made by Spark and written to disk, then read and compiled, and loaded and matched in the
 sharded layout, with one row per match that is written nowhere. Memory is that of all processes: the
 driver, Java, and the Python workers. Matches of some rules are compared with `evaluate`.
+
+What grows with the number of rules and events is also printed per rule, per shard that a task opens
+and per pair of an event and a rule, as processor time of all processes: docs/capacity.md reckons
+with these. Few events are matched first, whose time is that of opening shards.
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ import tempfile
 import time
 from typing import TYPE_CHECKING
 
-from matchwood.lab.bench.processes import PeakMemory
+from matchwood.lab.bench.processes import PeakMemory, processor_seconds
 from matchwood.lab.bench.reporting import BenchOptions, Figures, report
 from matchwood.lab.bench.spark import noop, same, session
 
@@ -73,15 +77,17 @@ def compiled(spark: SparkSession, folder: str, options: argparse.Namespace) -> F
 
     rules = spark.read.parquet(f"{folder}/rules")
     with PeakMemory() as memory:
-        started = time.perf_counter()
+        started, spent = time.perf_counter(), processor_seconds()
         made = compile_rules(rules, path=f"{folder}/compiled", shards=options.shards)
         seconds = time.perf_counter() - started
+        spent = processor_seconds() - spent
     same(made.rules, options.rules)
     return {
         "seconds": seconds,
         "rules_per_second": options.rules / seconds,
         "shards": len(made.segments),
         "bytes_per_rule": made.bytes / made.rules,
+        "processor_us_per_rule": spent / options.rules * 1e6,
         **memory.figures(),
     }
 
@@ -95,10 +101,16 @@ def matched(spark: SparkSession, folder: str, options: argparse.Namespace) -> Fi
     with PeakMemory() as memory:
         rules = load(spark, f"{folder}/compiled")
         events = spark.read.parquet(f"{folder}/events").repartition(options.cores)
-        matches = match_events(events, rules, keep=["key"], attributes=attributes, layout="sharded")
-        started = time.perf_counter()
-        noop(matches)
+        few = events.limit(options.cores).repartition(options.cores)
+        given: Figures = {"keep": ["key"], "attributes": attributes, "layout": "sharded"}
+        noop(match_events(few, rules, **given))  # sends shards to workers, which load kernels
+        opening = processor_seconds()
+        noop(match_events(few, rules, **given))
+        opening = processor_seconds() - opening
+        started, spent = time.perf_counter(), processor_seconds()
+        noop(match_events(events, rules, **given))
         seconds = time.perf_counter() - started
+        spent = processor_seconds() - spent
     checked_events = events.where(F.col("key") < CHECKED_EVENTS)
     matches = match_events(
         checked_events, rules, keep=["key"], attributes=attributes, layout="sharded"
@@ -109,6 +121,8 @@ def matched(spark: SparkSession, folder: str, options: argparse.Namespace) -> Fi
         "events_per_second": options.events / seconds,
         "matches_per_event": rows / min(CHECKED_EVENTS, options.events),
         "shards": len(rules.segments),
+        "processor_s_per_opened_shard": opening / len(rules.segments) / options.cores,
+        "processor_ns_per_pair": (spent - opening) / options.events / options.rules * 1e9,
         **memory.figures(),
     }
 

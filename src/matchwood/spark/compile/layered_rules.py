@@ -13,10 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pyspark.sql import functions as F
-
 from matchwood.spark.compile.compiled_rules import CompiledRules, new_folder
-from matchwood.spark.compile.rule_buckets import BUCKETS, Buckets, bucket_column, packed
+from matchwood.spark.compile.rule_buckets import BUCKETS, Buckets, is_in_buckets, packed
 from matchwood.spark.compile.rules_version import version_of
 
 # The share of buckets in layers from which on all rules are compiled again: what is dead in a
@@ -65,8 +63,7 @@ def layered(base: CompiledRules, layers: Sequence[Layer]) -> CompiledRules:
         bits = packed(dead) if dead else b""
         segments.append([segment._replace(replaced=bits) for segment in rules.segments])
         if number and rules.rejected_count:
-            gone = bucket_column(F.col("id")).isin(sorted(dead))
-            left = rules.rejected.where(~gone)
+            left = rules.rejected.where(~is_in_buckets("id", dead))
             rejected_count += left.count()
             rejected = rejected.unionByName(left)
         dead |= own

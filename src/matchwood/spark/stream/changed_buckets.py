@@ -56,10 +56,13 @@ def read_alike(before: str, now: str) -> bool:
 
 
 def hash_buckets(frame: DataFrame, source: RuleSource) -> BucketHashes:
-    """The count, sum and xor of the hashes of all rows of each bucket, whatever their order."""
+    """The count, sum and xor of the hashes of all rows of each bucket, whatever their order.
+
+    Sums are of 40 bits of each hash, because those of 64 need decimals, which Spark adds slowly.
+    """
     hashed = F.xxhash64(*_columns(source)).alias("hash")
     hashes = frame.select(bucket_column(column(source.id)).alias("bucket"), hashed)
-    total = F.sum(F.col("hash").cast("decimal(20, 0)"))
+    total = F.sum(F.shiftrightunsigned("hash", 24))
     sums = [F.count(F.lit(1)).alias("rows"), total.alias("total"), F.bit_xor("hash").alias("xor")]
     rows = hashes.groupBy("bucket").agg(*sums).collect()
     return {row.bucket: f"{row.rows} {row.total} {row.xor}" for row in rows}

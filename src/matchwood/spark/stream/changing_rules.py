@@ -27,9 +27,8 @@ from matchwood.schema import Schema
 from matchwood.spark.compile.compiled_rules import CompiledRules, load
 from matchwood.spark.compile.compiler import RULES_PER_SHARD, compile_rules
 from matchwood.spark.compile.layered_rules import Layer, merged_buckets
-from matchwood.spark.compile.rule_buckets import BUCKETS, Buckets, bucket_column
+from matchwood.spark.compile.rule_buckets import BUCKETS, Buckets, is_in_buckets
 from matchwood.spark.endpoints import ENDINGS, RuleSource, Sink, format_of
-from matchwood.spark.events.event_attributes import column
 from matchwood.spark.storage import exists, reason, write
 from matchwood.spark.stream.changed_buckets import (
     BucketHashes,
@@ -234,8 +233,8 @@ class ChangingRules:
             return None
         stay, buckets = merged
         place = self._places.free_layer(last)
-        bucket = bucket_column(column(self._source.id))
-        rows = frame_of(spark, self._source, seen.version).where(bucket.isin(sorted(buckets)))
+        rows = frame_of(spark, self._source, seen.version)
+        rows = rows.where(is_in_buckets(self._source.id, buckets))
         about = before.rules.rules * len(buckets) // BUCKETS
         path = self._places.cleared(spark, place)
         compiled = self._compile(spark, rows, path, 1 + about // RULES_PER_SHARD)
