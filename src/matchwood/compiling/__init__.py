@@ -11,5 +11,6 @@ Modules:
 - `coordinator`: hands kernels to workers, and writes the list of what they compiled;
 - `worker`: compiles what it is told to;
 - `kernel_parts`: what a worker leaves out, so that it takes less time;
-- `remembered_types`: what a worker works out only once, for the same reason.
+- `remembered_types`: what a worker works out only once, for the same reason;
+- `skipped_analysis`: what a worker does not work out at all, for the same reason.
 """

@@ -55,9 +55,11 @@ def main() -> None:
     os.dup2(2, 1)  # whatever is printed goes elsewhere
     from matchwood.compiling.kernel_parts import leave_out_parts
     from matchwood.compiling.remembered_types import remember_types
+    from matchwood.compiling.skipped_analysis import skip_analysis
 
     leave_out_parts()
     remember_types()
+    skip_analysis()
     while True:
         try:
             key, types = pickle.load(sys.stdin.buffer)

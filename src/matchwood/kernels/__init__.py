@@ -12,7 +12,8 @@ compiled again whenever a file changes that it was made from, however indirectly
     readiness        whether all kernels are compiled, and the process that compiles them
     array_types      names for the types of arrays
     array_view       many arrays handed to a kernel as one
-    filling          one value written to a whole array
+    filling          one value, or another array, written to an array
+    sorting          a part of an array sorted
     masks            operations on masks of 1,024 events
     bits             operations on single words, by what instructions the processor has
 

@@ -27,6 +27,7 @@ from matchwood.kernels.records import (
     pack_several,
     word_slot,
 )
+from matchwood.kernels.sorting import sort_by_keys
 
 # The role of a node that is not pushed.
 NO_ROLE = 0
@@ -36,10 +37,6 @@ EMITTED = 1
 
 # The role of a node that has to be found true itself.
 FOUND = 2
-
-
-# Operands of a node up to which they are sorted by insertion.
-_FEW = 24
 
 
 class NodeTable(NamedTuple):
@@ -202,17 +199,7 @@ def _sorted_operands(node, nodes, literals, refs, keys):
             keys[i] = -keys[i]
         if is_and and refs[i] == access:
             keys[i] = -9.0
-    if size > _FEW:
-        order = np.argsort(keys[:size], kind="mergesort")
-        refs[:size] = refs[:size][order]
-        return size
-    for i in range(1, size):
-        ref, key = refs[i], keys[i]
-        j = i - 1
-        while j >= 0 and keys[j] > key:
-            refs[j + 1], keys[j + 1] = refs[j], keys[j]
-            j -= 1
-        refs[j + 1], keys[j + 1] = ref, key
+    sort_by_keys(keys, refs, size)
     return size
 
 

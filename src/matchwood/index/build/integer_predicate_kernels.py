@@ -18,6 +18,7 @@ from matchwood.index.build.word_kernels import (
 from matchwood.kernels.compiled import compiled, inlined
 from matchwood.kernels.predicate_codes import BETWEEN, EQ, GE, GT, IN, LE, LT
 from matchwood.kernels.programs import AND, NOT
+from matchwood.kernels.sorting import sort_items
 
 # Columns of what `read_integer_predicates` returns: where the name ends, its hash, the predicate
 # (-1: it has to be parsed), and whether it is negated.
@@ -25,9 +26,6 @@ INTEGER_COLUMNS = 4
 NAME_END, NAME_HASH, PREDICATE, NEGATED = range(INTEGER_COLUMNS)
 
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
-
-# Values of a list up to which they are sorted by insertion.
-_FEW = 24
 
 
 @compiled
@@ -115,16 +113,7 @@ def _integers(data, i, end, values, used):
 @compiled
 def _distinct(values, low, high):
     """Sort values[low:high] and keep each once; where they end then."""
-    if high - low > _FEW:
-        values[low:high] = np.sort(values[low:high])
-    else:
-        for i in range(low + 1, high):
-            value = values[i]
-            j = i - 1
-            while j >= low and values[j] > value:
-                values[j + 1] = values[j]
-                j -= 1
-            values[j + 1] = value
+    sort_items(values, low, high)
     kept = low + 1
     for i in range(low + 1, high):
         if values[i] != values[kept - 1]:

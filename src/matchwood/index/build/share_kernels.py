@@ -22,12 +22,10 @@ from matchwood.kernels.programs import (
     operands_of,
     operator_of,
 )
+from matchwood.kernels.sorting import sort_items
 
 _SEED = np.uint64(14695981039346656037)
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
-
-# Operands up to which they are sorted by insertion.
-_FEW = 24
 
 # The bit of `need` for a part that is needed as it is.
 _POSITIVE = 1
@@ -236,45 +234,12 @@ def _intern(op, items, low, high, table, operator, start, kept, count, first):
     return np.int64(first + count), count + 1
 
 
-@inlined
-def _sort(items, low, high):
-    """Sort items[low:high] in place: by insertion if they are few, else by a heap."""
-    if high - low <= _FEW:
-        for i in range(low + 1, high):
-            value = items[i]
-            j = i - 1
-            while j >= low and items[j] > value:
-                items[j + 1] = items[j]
-                j -= 1
-            items[j + 1] = value
-        return
-    size = high - low
-    begin = size // 2  # items from here on are a heap, or, once it is 0, those before `end` are
-    end = size
-    while end > 1:
-        if begin > 0:
-            begin -= 1
-        else:
-            end -= 1
-            items[low], items[low + end] = items[low + end], items[low]
-        value, place = items[low + begin], begin
-        while 2 * place + 1 < end:
-            child = 2 * place + 1
-            if child + 1 < end and items[low + child + 1] > items[low + child]:
-                child += 1
-            if items[low + child] <= value:
-                break
-            items[low + place] = items[low + child]
-            place = child
-        items[low + place] = value
-
-
 @lean
 def _close(op, items, low, high, table, operator, start, kept, count, first):
     """The reference of `op` over items[low:high]: sorted, deduped, constants folded."""
     absorbing = NEVER if op == AND else ALWAYS
     neutral = ALWAYS if op == AND else NEVER
-    _sort(items, low, high)
+    sort_items(items, low, high)
     kept_to = low
     for i in range(low, high):
         value = items[i]

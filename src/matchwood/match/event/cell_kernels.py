@@ -13,8 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.kernels.compiled import codec, compiled, inlined, prefetch, trailing_zeros
+from matchwood.kernels.filling import copy_items
 from matchwood.kernels.pushes import list_bounds
 from matchwood.kernels.records import header_inline, header_rest
+from matchwood.kernels.sorting import sort_by_keys
 from matchwood.match.event.cell_tree_kernels import (
     BRANCH_COLUMNS,
     BRANCH_HIGH,
@@ -104,7 +106,7 @@ def lay_out_entries(start, slot, low, high, order, bounds, codes, cells):
     gain = np.zeros(len(codes), np.float64)
     least = np.zeros(len(codes), np.int32)
     most = np.zeros(len(codes), np.int32)
-    touched = np.empty(len(codes), np.int32)
+    touched, keys = np.empty(len(codes), np.int32), np.empty(len(codes), np.float64)
     top, rows = 0, 0
     for leaf in range(len(bounds)):
         found = 0
@@ -119,9 +121,11 @@ def lay_out_entries(start, slot, low, high, order, bounds, codes, cells):
                 count[s] += 1
                 gain[s] += 1.0 - 0.75 * (high[i] - low[i] + 1) / codes[s]
                 least[s], most[s] = min(least[s], low[i]), max(most[s], high[i])
-        by = np.argsort(-gain[touched[:found]])
         for j in range(found):
-            s = touched[by[j]]
+            keys[j] = -gain[touched[j]]
+        sort_by_keys(keys, touched, found)
+        for j in range(found):
+            s = touched[j]
             if 32 * count[s] >= size:
                 wanted = 1
                 if 4 * count[s] >= size:
@@ -135,7 +139,9 @@ def lay_out_entries(start, slot, low, high, order, bounds, codes, cells):
                 many = (length >> shift) + 1
                 entry = ENTRY_WORDS * top
                 if entry + ENTRY_WORDS > len(entries):
-                    entries = np.concatenate((entries, np.empty_like(entries)))
+                    more = np.empty(2 * len(entries), np.int32)
+                    copy_items(entries, more, entry)
+                    entries = more
                 entries[entry + _SLOT], entries[entry + _LOWEST] = s, least[s]
                 entries[entry + _SHAPE], entries[entry + _FIRST_ROW] = pack_shape(many, shift), rows
                 rows += 1 if many == 1 else many + 1

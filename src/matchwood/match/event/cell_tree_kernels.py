@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from matchwood.kernels.compiled import compiled
+from matchwood.kernels.compiled import compiled, inlined
+from matchwood.kernels.filling import copy_items
 from matchwood.kernels.programs import atom_of, is_negated
 from matchwood.kernels.records import (
     FAMILY_HIGH,
@@ -224,7 +225,7 @@ def _grouped(order, part, moved, by, hull, everywhere, boxes, sizes):
     for k in range(len(order)):
         moved[next_at[part[k]]] = order[k]
         next_at[part[k]] += 1
-    order[:] = moved[: len(order)]
+    copy_items(moved, order, len(order))
 
 
 @compiled
@@ -239,6 +240,18 @@ def _hull(members, by, hull, boxes):
     return least, most
 
 
+@inlined
+def _put_part(stack, top, begin, end, tested, hull, links):
+    stack[top, _BEGIN], stack[top, _END], stack[top, _SLOT] = begin, end, tested
+    stack[top, _LOW], stack[top, _HIGH], stack[top, _LINKS] = hull[0], hull[1], links
+
+
+@inlined
+def _put_branch(branches, at, slot, low, high):
+    branches[at, BRANCH_SLOT], branches[at, BRANCH_LOW] = slot, low
+    branches[at, BRANCH_HIGH], branches[at, BRANCH_NEXT] = high, 0
+
+
 @compiled
 def _push_groups(stack, top, begin, order, by, hull, links, boxes, sizes):
     """Put the groups of order, which starts at the box `begin`, on the stack; returns its top."""
@@ -248,7 +261,7 @@ def _push_groups(stack, top, begin, order, by, hull, links, boxes, sizes):
     if mixed:
         behind = 0
     if behind:
-        stack[top] = np.array([begin, begin + behind, _UNTESTED, 0, 0, links + 1])
+        _put_part(stack, top, begin, begin + behind, _UNTESTED, (0, 0), links + 1)
         top += 1
     at = behind
     for p in range(2, len(sizes)):
@@ -256,10 +269,10 @@ def _push_groups(stack, top, begin, order, by, hull, links, boxes, sizes):
         last = edge == total
         if edge == at or (not last and (edge - at < _LEAST or total - edge < _LEAST)):
             continue
-        least, most = _hull(order[at:edge], by, hull, boxes)
+        tested_hull = _hull(order[at:edge], by, hull, boxes)
         tested = _UNTESTED if mixed and at == 0 else by
         again = links + 16 if edge - at == total else 0  # nothing was split off
-        stack[top] = np.array([begin + at, begin + edge, tested, least, most, again])
+        _put_part(stack, top, begin + at, begin + edge, tested, tested_hull, again)
         top += 1
         at = edge
         if last:
@@ -271,7 +284,10 @@ def _push_groups(stack, top, begin, order, by, hull, links, boxes, sizes):
 def _with_room(rows, needed):
     """The rows, or a copy with room for more, so that there are more than `needed`."""
     while needed >= len(rows):
-        rows = np.concatenate((rows, np.empty_like(rows)))
+        more = np.empty((2 * len(rows), rows.shape[1]), rows.dtype)
+        for i in range(len(rows)):
+            copy_items(rows[i], more[i], rows.shape[1])
+        rows = more
     return rows
 
 
@@ -283,8 +299,9 @@ def split(start, slot, low, high, slots):
     """
     boxes = (start, slot, low, high)
     total = len(start) - 1
-    order = np.arange(total).astype(np.int32)
-    moved = np.empty(total, np.int32)
+    order, moved = np.empty(total, np.int32), np.empty(total, np.int32)
+    for k in range(total):
+        order[k] = k
     part = np.empty(total, np.uint8)
     count = np.zeros(slots, np.int32)
     gain = np.zeros(slots, np.float64)
@@ -295,7 +312,7 @@ def split(start, slot, low, high, slots):
     placed, leaves = 0, 0
     sizes = np.zeros(3 + _FINE + _COARSE, np.int64)
     stack = np.empty((256, _STACK_COLUMNS), np.int64)
-    stack[0] = np.array([0, total, _UNTESTED, 0, 0, 0])
+    _put_part(stack, 0, 0, total, _UNTESTED, (0, 0), 0)
     top = 1
     work = 0
     while top > 0:
@@ -309,7 +326,7 @@ def split(start, slot, low, high, slots):
         branches = _with_room(branches, placed + (end - begin) // LEAF + 4)
         bounds = _with_room(bounds, leaves + (end - begin) // LEAF + 4)
         if tested != _UNTESTED:
-            branches[placed] = np.array([tested, hull[0], hull[1], 0])
+            _put_branch(branches, placed, tested, hull[0], hull[1])
             stack[top, _BEGIN], stack[top, _END] = _CLOSING, placed
             top += 1
             placed += 1
@@ -328,7 +345,7 @@ def split(start, slot, low, high, slots):
             top = _push_groups(stack, top, begin, here, by, hull, links, boxes, sizes)
             continue
         for at in range(begin, end, LEAF):
-            branches[placed] = np.array([IS_LEAF, leaves, 0, 0])
+            _put_branch(branches, placed, IS_LEAF, leaves, 0)
             bounds[leaves, 0], bounds[leaves, 1] = at, min(end, at + LEAF)
             placed += 1
             leaves += 1

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from matchwood.kernels.array_types import Int32Array, UInt8Array
 from matchwood.kernels.compiled import compiled
+from matchwood.kernels.filling import copy_items
 
 Bounds = NDArray[np.int64]
 
@@ -409,7 +410,7 @@ def match_texts(
             tried += end - first
             if count + end - first > found.size:
                 grown = np.empty(2 * (count + end - first), np.int32)
-                grown[:count] = found[:count]
+                copy_items(found, grown, count)
                 found = grown
             for member in range(first, end):
                 if not _may_cover(gs, member, sc.pairs, epoch):

@@ -7,6 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from matchwood.kernels.compiled import compiled
+from matchwood.kernels.filling import copy_items
 from matchwood.kernels.masks import WORDS
 
 
@@ -46,7 +47,7 @@ def join_hits(list_bounds, which, bounds, atoms, most):
                 continue
             if top + bounds[value + 1] - bounds[value] > len(out):
                 grown = np.empty(2 * len(out) + bounds[value + 1] - bounds[value], np.int32)
-                grown[:top] = out[:top]
+                copy_items(out, grown, top)
                 out = grown
             for j in range(bounds[value], bounds[value + 1]):
                 if seen[atoms[j]] != row:
