@@ -83,6 +83,8 @@ def imported(
         rule = str(rule_of(record))
     except (Inexpressible, RuleError) as error:
         return NotImported(record.source, str(error), record.id)
+    except RecursionError:
+        return NotImported(record.source, "the rule is nested too deeply", record.id)
     data = dict(record.data)
     tags = data.pop("tags", ())
     priority = data.pop("priority", 0)

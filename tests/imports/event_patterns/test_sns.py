@@ -60,6 +60,8 @@ def test_attributes_of_subscriptions(tmp_path: Path) -> None:
     assert kept[1].rule.startswith("any(order, ")
     assert kept[2].rule == "true"
     assert str(found[3]).endswith("no scope of filter policies is called 'Everything'")
+    pending = attributes(6, FilterPolicy=policy, PendingConfirmation="true")
+    assert only(path, pending) == "the subscription is not confirmed, and gets no message"
     alone = attributes(5, FilterPolicy=policy)
     assert only(path, alone).startswith("price.usd > 5")
 

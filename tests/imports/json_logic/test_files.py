@@ -45,3 +45,9 @@ def test_typed_rules(tmp_path: Path) -> None:
     (rule,) = rules(path, json.dumps({"<": [{"var": "a"}, {"var": "b"}]}), typed=True)
     assert isinstance(rule, ImportedRule)
     assert rule.rule == "a < b or b is null and a < 0 or a is null and b > 0"
+
+
+def test_an_expression_may_be_nested_too_deeply(tmp_path: Path) -> None:
+    text = '{"and": [' * 3_000 + '{"var": "a"}' + "]}" * 3_000
+    (refused,) = rules(tmp_path / "deep.json", text)
+    assert str(refused).endswith("nested too deeply")

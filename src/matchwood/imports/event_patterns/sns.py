@@ -47,6 +47,8 @@ def _read(sources: Sequence[Path], scope: str) -> Iterator[ImportedRule | NotImp
 
 
 def _rule(record: Record, scope: str) -> Node:
+    if record.fields.get("PendingConfirmation") == "true":
+        raise Inexpressible("the subscription is not confirmed, and gets no message")
     if record.condition is None:
         if "SubscriptionArn" in record.fields and not record.wrapped:
             raise Inexpressible(
