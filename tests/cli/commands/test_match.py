@@ -152,6 +152,50 @@ def test_rejected_rows(command, folder: Path) -> None:
     assert err.startswith("e.parquet:1: no 'key'")
 
 
+# Values of a key as JSON, and some lines that have none or cannot be read.
+KEYS = [
+    "7",
+    '"a"',
+    "0",
+    '""',
+    "false",
+    "2.5",
+    "[1, null]",
+    "[]",
+    '{"x": 1}',
+    '"\\u00e9\\ud83d\\ude00"',
+]
+KEYED = [f'{{"id": {value}, "age": 20}}' for value in KEYS]
+WITHOUT = [
+    '{"age": 20}',
+    '{"id": null, "age": 20}',
+    '{"id": 5, "age": 20, "id": null}',
+    '{"id.x": 5, "age": 20}',
+    '{"a": {"b": 1}, "a.b": 2, "age": 20}',
+]
+
+
+@pytest.mark.parametrize("threads", ["1", "3"])
+def test_lines_are_named_by_any_value_of_the_key(command, folder: Path, threads: str) -> None:
+    lines = [line for pair in zip(KEYED, WITHOUT * 2, strict=True) for line in pair]
+    repeated = [*lines, "nope", '{"id": 9, "age": 3}', ""] * 300
+    (folder / "keyed.jsonl").write_text("\n".join(repeated))
+    code, out, err = command(
+        *("match", "rules.jsonl", "keyed.jsonl", "--key", "id", "--rejects", "bad"),
+        *("--threads", threads, "--json"),
+    )
+    names = [json.loads(line)["event"] for line in out.splitlines()]
+    assert (code, names) == (1, [json.loads(key) for key in KEYS] * 300)
+    figures = json.loads(err.splitlines()[-1])  # after what says how far it is
+    assert (figures["events"], figures["rejected"], figures["matches"]) == (6_600, 3_300, 3_000)
+    rejected = [json.loads(line) for line in (folder / "bad").read_text().splitlines()]
+    assert [one["text"] for one in rejected[:11]] == [*WITHOUT * 2, "nope"]
+    assert rejected[0]["reason"] == "no 'id' to name the event by"
+    assert rejected[-1]["line"] == len(repeated) - 2
+    code, out, _ = command("match", "rules.jsonl", "keyed.jsonl", "--key", "id.x")
+    assert (code, {json.loads(line)["event"] for line in out.splitlines()}) == (1, {5})
+
+
 def test_hostile_rows_of_parquet_do_not_end_the_rest(command, folder: Path) -> None:
     """A map may repeat a key, and a string may be no UTF-8."""
     kind = pa.map_(pa.string(), pa.int64())

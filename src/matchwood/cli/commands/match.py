@@ -23,6 +23,7 @@ from matchwood.cli.rule_loading import load, read_aliases, read_lists, read_oper
 
 if TYPE_CHECKING:
     from matchwood.cli.event_chunks import EventChunk, Rejects
+    from matchwood.cli.json_lines import MatchedLines
     from matchwood.matcher import Matcher
 
 # Formats of the output.
@@ -136,12 +137,13 @@ class MatchRun:
 
     def all(self, events: str, key: str | None, strings: bool, out: Any) -> None:
         from matchwood.cli.event_chunks import Size, chunks, is_json
+        from matchwood.cli.json_lines import EventKeys
 
         started = perf_counter()
         size = Size()
         with ProgressMeter("events", every=1) as meter:
-            if key is None and is_json(events):
-                self._json_lines(events, out, meter)
+            if is_json(events) and (key is None or EventKeys.can_be(key)):
+                self._json_lines(events, key, out, meter)
                 self.seconds = perf_counter() - started
                 return
             for chunk in chunks(events, key, strings, size, self.rejects):
@@ -156,23 +158,33 @@ class MatchRun:
                 meter.seen(self.events)
         self.seconds = perf_counter() - started
 
-    def _json_lines(self, events: str, out: Any, meter: ProgressMeter) -> None:
+    def _json_lines(self, events: str, key: str | None, out: Any, meter: ProgressMeter) -> None:
         """Match JSON lines as they are."""
-        import numpy as np
+        from matchwood.cli.json_lines import EventKeys, matched_lines
 
-        from matchwood.cli.json_lines import matched_lines
-        from matchwood.match.json.json_text import event_of
-
-        for found in matched_lines(self.matcher, events, self.rejects, **self.options):
-            out.write_numbers(found.first, found.events, found.rules, found.ids)
+        keys = None if key is None else EventKeys(key)
+        for found in matched_lines(self.matcher, events, keys, self.rejects, **self.options):
+            if found.names is None:
+                out.write_numbers(found.first, found.events, found.rules, found.ids)
+            elif found.names:
+                names, pairs = found.named_pairs()
+                out.write(names, [pairs])
             if self.left_to_explain:
-                order = np.argsort(found.events, kind="stable")[: self.left_to_explain]
-                for number, rule in zip(found.events[order], found.rules[order], strict=True):
-                    event = event_of(found.block.text(int(number)))
-                    self._explain(found.first + int(number), found.ids[int(rule)].as_py(), event)
+                self._explain_lines(found)
             self.events += found.matched
             self.matches += len(found.rules)
             meter.seen(self.events)
+
+    def _explain_lines(self, found: MatchedLines) -> None:
+        import numpy as np
+
+        from matchwood.match.json.json_text import event_of
+
+        order = np.argsort(found.events, kind="stable")[: self.left_to_explain]
+        for number, rule in zip(found.events[order].tolist(), found.rules[order], strict=True):
+            event = event_of(found.block.text(number))
+            name = found.first + number if found.names is None else found.names[number]
+            self._explain(name, found.ids[int(rule)].as_py(), event)
 
     def _explain_chunk(self, chunk: EventChunk, pieces: list[Any]) -> None:
         pairs = [
