@@ -101,7 +101,7 @@ def test_sharing_grows_with_alpha_from_none():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("distribution", "share"), [("uniform", 0.027), ("zipf", 0.069)])
-def test_the_share_of_rules_that_match_an_event_is_kept(distribution, share):
+def test_the_share_of_rules_that_match_is_as_measured_before(distribution, share):
     # Measured of this generator; the paper does not say how many rules an event matches.
     workload = AbeGen(rules=20_000)
     rules = [parse(text) for text in workload.texts()[::80]]

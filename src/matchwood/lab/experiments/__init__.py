@@ -15,9 +15,9 @@ measure, and every sentence with the verdict on it (`statements`).
 - `experiment`: `Experiment`, `Contestant` and `Measure`.
 - `statements`: what papers say of their results, and how it is decided whether ours are so.
 - `measured`: what is known of one measure, and why the rest is not.
-- `atree_figures`, `atree_design_figures`, `fontoura_figures`, `le_subscribe_figures`,
-  `dexin_figures`, `overlapping_figures`: the experiments, by paper; `atree_settings` has what the
-  first two share.
+- `atree_figures`, `atree_ads_figures`, `atree_design_figures`, `fontoura_figures`,
+  `le_subscribe_figures`, `dexin_figures`, `overlapping_figures`: the experiments, by paper;
+  `atree_settings` has what the first three share.
 """
 
 from importlib import import_module
@@ -27,6 +27,7 @@ from matchwood.lab.experiments.experiment import Experiment
 # The modules that define experiments, in the order of the report.
 MODULES = (
     "atree_figures",
+    "atree_ads_figures",
     "atree_design_figures",
     "fontoura_figures",
     "le_subscribe_figures",

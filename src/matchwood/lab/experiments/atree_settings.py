@@ -12,7 +12,7 @@ PAPER = "Ji, Jacobsen 2021"
 SCAN = Contestant("Scan", "scan")
 BOP = Contestant("BoP", "bop")
 BDD = Contestant("BDD", "bdd")
-TRANSLATION = Contestant("Translation", "translation")
+TRANSLATION = Contestant("Translation", "translation", {"walk": True}, as_published=True)
 ATREE = Contestant("A-Tree", "a-tree")
 
 # All contestants, ours included.

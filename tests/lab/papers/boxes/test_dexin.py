@@ -58,6 +58,28 @@ def test_rates_are_those_of_the_rules(workload):
         assert met <= dexin.cost <= met + 0.05
 
 
+def test_counts_follow_the_rules_that_come_and_go(workload):
+    """What is counted beyond each slot is what a dexin that is made anew counts."""
+    rules, events = workload
+    dexin = Dexin({i: rules[i] for i in range(0, RULES, 2)}, slots=50)
+    dexin.match(events[0])
+    for i in range(0, RULES, 3):
+        if i % 2:
+            dexin.add(i, rules[i])
+        else:
+            dexin.remove(i)
+    dexin.add("new", "a0 > 400 and other < 3")
+    there = {i: dexin._rules[i] for i in dexin._rules}
+    counted = dexin._slots.beyond.copy()
+    dexin._slots._changed.update(range(len(counted)))
+    assert (dexin._slots.beyond == counted).all()
+    assert counted.shape == (7, 50)
+    fresh = Dexin(there, slots=50)
+    assert [sorted(map(str, dexin.match(event))) for event in events] == [
+        sorted(map(str, fresh.match(event))) for event in events
+    ]
+
+
 def test_low_matching_rate_first_fit():
     # After the first, 0.2 is left: below 0.7 that does not match the second.
     assert _first_fit(np.array([0.2, 0.3, 0.9])) == 1

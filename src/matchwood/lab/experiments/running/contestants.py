@@ -41,6 +41,9 @@ class PaperContestant:
     def add(self, rule_id: int, rule: str) -> None:
         self.algorithm.add(rule_id, rule)
 
+    def remove(self, rule_id: int) -> None:
+        self.algorithm.remove(rule_id)
+
     def answer(self, event: Event) -> list[Any]:
         """The matches, without the false positives of an approximate algorithm."""
         matches = self.match(event)
@@ -77,6 +80,9 @@ class PaperContestant:
             # Steps are timed by the wall clock, so that a mean would count interruptions.
             lookup, find, sort, evaluated = (np.median(steps, axis=0) * 1e3).tolist()
             figures |= {"index_ms": lookup + find, "sort_ms": sort, "evaluate_ms": evaluated}
+        for name in ("translated_bytes", "translate_s"):
+            if hasattr(self.algorithm, name):
+                figures[name] = getattr(self.algorithm, name)
         if costs:
             figures["plan_cost"] = float(np.mean(costs))
         if self.algorithm.approximate:
@@ -96,6 +102,9 @@ class EngineContestant:
 
     def add(self, rule_id: int, rule: str) -> None:
         self.matcher[rule_id] = rule
+
+    def remove(self, rule_id: int) -> None:
+        del self.matcher[rule_id]
 
     def answer(self, event: Event) -> list[Any]:
         return self.match(event)

@@ -134,7 +134,7 @@ def made(name: str, settings: Mapping[str, Any], events: int) -> tuple[dict[int,
 
 
 def inserted(built: Any, point: Point) -> Figures:
-    """Milliseconds to add one of the workload's next rules, if the point asks for it."""
+    """Milliseconds to add one of the workload's next rules, and to remove it, if asked for."""
     count = point.settings.get("added", 0)
     if not count:
         return {}
@@ -144,7 +144,14 @@ def inserted(built: Any, point: Point) -> Figures:
     begun = time.process_time()
     for number, text in enumerate(texts, rules):
         built.add(number, text)
-    return {"insert_ms": (time.process_time() - begun) / count * 1e3}
+    added = time.process_time()
+    for number in range(rules, rules + len(texts)):
+        built.remove(number)
+    removed = time.process_time()
+    return {
+        "insert_ms": (added - begun) / count * 1e3,
+        "remove_ms": (removed - added) / count * 1e3,
+    }
 
 
 def _workload_settings(settings: Mapping[str, Any]) -> dict[str, Any]:

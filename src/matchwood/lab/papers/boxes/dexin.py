@@ -8,8 +8,12 @@ the event's value and removes what it finds from the partial result; the inclusi
 event in which order attributes come and which method each has.
 
 Slots are ranges of codes, which are spread evenly over the constants. An end that a rule leaves
-out is in no slot. If the event lacks an attribute, all of its slots are walked. The partial result
-is a set of bits while boxes are excluded, then a list.
+out is in no slot. How many ends the exclusive method would walk is known for each slot, so that a
+matching rate takes one access per attribute. If the event lacks an attribute, all of its slots are
+walked. The partial result is a set of bits while boxes are excluded, then a list.
+
+The paper has other containers: a red-black tree in each slot, where here is a sorted run of one
+array for all slots, and a hash map with a linked list for partial results, where here are bits.
 """
 
 from __future__ import annotations
@@ -111,7 +115,7 @@ class Dexin(BoxAlgorithm):
         begun = perf_counter()
         runs = self._slots.runs
         rate = kernels.matching_rates(
-            codes, runs.size, self._constrained, self._slots.count, self.slots
+            codes, self._slots.beyond, self._constrained, self._slots.count, self.slots
         )
         self._plan = self._planned(rate)
         order, exclusive = self._plan
@@ -155,5 +159,5 @@ class Dexin(BoxAlgorithm):
 
     @property
     def index_bytes(self) -> int:
-        """Bytes of slots, columns of intervals, and the bits of live boxes."""
+        """Bytes of slots with their counts, columns of intervals, and the bits of live boxes."""
         return self._slots.bytes + 8 * len(self._constrained) * self._room

@@ -12,20 +12,13 @@ from matchwood.lab.papers.shared.axes_kernels import BITS, MISSING
 
 
 @compiled
-def matching_rates(codes, size, constrained, count, slots):
+def matching_rates(codes, beyond, constrained, count, slots):
     """The matching rate of the event on every attribute (Formula 3), its slots taken whole."""
     rate = np.empty(len(codes), np.float64)
     for axis in range(len(codes)):
-        first = 2 * axis * slots
-        none = np.int64(0)
-        if codes[axis] == MISSING:
-            none = constrained[axis]
-        else:
-            slot = (np.int64(codes[axis]) * slots) >> BITS
-            for i in range(first + slot, first + slots):
-                none += size[i]
-            for i in range(first + slots, first + slots + slot + 1):
-                none += size[i]
+        none = np.int64(constrained[axis])
+        if codes[axis] != MISSING:
+            none = np.int64(beyond[axis, (np.int64(codes[axis]) * slots) >> BITS])
         rate[axis] = max(0.0, 1 - none / max(count, 1))
     return rate
 

@@ -32,12 +32,35 @@ class Slots:
         )[: (count >> 3) + 1]
         self.live: UInt64Array = live.view(np.uint64)
         self.count = len(chosen)
+        self._beyond = np.zeros((axes, slots), np.int32)
+        self._changed = set(range(axes))  # axes of which `_beyond` is out of date
+
+    @property
+    def beyond(self) -> Int32Array:
+        """By axis and slot, the low ends in it and after it, and the high ends in it and before it.
+
+        That is what the exclusive method walks for a value in the slot. Changes of boxes leave the
+        counts of their axes to be made anew once, by the next event.
+        """
+        if self._changed:
+            axes = sorted(self._changed)
+            if axes[-1] >= len(self._beyond):
+                more = axes[-1] + 1 - len(self._beyond)
+                empty = np.zeros((more, self.slots), np.int32)
+                self._beyond = np.concatenate((self._beyond, empty))
+            for axis in axes:
+                low, high = self.runs.size[2 * axis * self.slots :][: 2 * self.slots].reshape(2, -1)
+                self._beyond[axis] = np.cumsum(low[::-1])[::-1] + np.cumsum(high)
+            self._changed.clear()
+        return self._beyond
 
     def insert(
         self, box: int, axis: Int32Array, low: Int32Array, high: Int32Array, axes: int
     ) -> None:
         """Put the ends of a box into their slots; `axes` is the number of axes now."""
         self.runs.reserve(2 * axes * self.slots)
+        self._changed.update(range(len(self._beyond), axes))
+        self._changed.update(axis.tolist())
         for run, key, item in self._entries(box, axis, low, high):
             self.runs.insert(run, key, item)
         if box >> 6 >= len(self.live):
@@ -46,6 +69,7 @@ class Slots:
         self.count += 1
 
     def delete(self, box: int, axis: Int32Array, low: Int32Array, high: Int32Array) -> None:
+        self._changed.update(axis.tolist())
         for run, key, item in self._entries(box, axis, low, high):
             self.runs.delete(run, key, item)
         self.live[box >> 6] &= ~np.uint64(1 << (box & 63))
@@ -62,4 +86,4 @@ class Slots:
 
     @property
     def bytes(self) -> int:
-        return self.runs.bytes + self.live.nbytes
+        return self.runs.bytes + self.live.nbytes + self._beyond.nbytes

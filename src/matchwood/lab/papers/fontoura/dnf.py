@@ -8,8 +8,6 @@ larger than the rule; beyond a budget of literals the build stops with `OverBudg
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from matchwood.kernels.array_types import Int32Array, Int64Array
@@ -39,7 +37,6 @@ class Dnf(Delta):
 
     name = "DNF"
     paper = "Fontoura et al. 2010, §5.2"
-    share: ClassVar[bool] = True  # whether equal conjunctions are one
 
     def __init__(self, rules: Rules = (), budget: int = BUDGET, walk: bool = False) -> None:
         self.budget = budget
@@ -47,16 +44,24 @@ class Dnf(Delta):
 
     def index(self, program: Int32Array, start: Int64Array) -> AnnotationIndex:
         written = forms(program, start, self.predicates.atoms)
-        return DisjunctIndex(written, self.budget, self.share, self.walk)
+        conjunctions, rules = expand(written, self.budget)
+        return DisjunctIndex(conjunctions, rules, len(written.start) - 1, True, self.walk)
 
 
 class DisjunctIndex(AnnotationIndex):
     """Conjunctions with the rules that each of them makes true."""
 
-    def __init__(self, forms: Forms, budget: int, share: bool, walk: bool) -> None:
-        conjunctions, rules = expand(forms, budget)
+    def __init__(
+        self,
+        conjunctions: Conjunctions,
+        rules: Int32Array,
+        rule_count: int,
+        share: bool,
+        walk: bool,
+    ) -> None:
+        """Conjunctions with the rule of each; `share` makes equal ones one."""
         self.note(conjunctions, rules, share, walk)
-        self._seen = np.zeros(len(forms.start) - 1, np.uint8)
+        self._seen = np.zeros(rule_count, np.uint8)
 
     def sort(self, conjunctions: Int32Array) -> Annotations:
         """The annotations; their order does not matter here."""
