@@ -215,6 +215,10 @@ transformations:
     type: query_expression_placeholders
     include: [tor]
     expression: "{field} in list '{id}'"
+  - id: known
+    type: query_expression_placeholders
+    include: [known]
+    expression: "* ilike '%known%'"
   - id: source
     type: add_condition
     conditions: {Channel: Security}
@@ -240,6 +244,9 @@ def test_pipeline(tmp_path: Path) -> None:
         a=expanded("mapped", "x"),
         b=expanded("admins", "'%admins%'").replace("windows", "linux"),
         c=expanded("tor", "'%tor%'").replace("windows", "linux"),
+        k=short("keyword", "x")
+        .replace("windows", "linux")
+        .replace("{a: x}", "{'|expand': '%known%'}"),
         d=expanded("failing", "x").replace("windows", "macos"),
         e=expanded("unknown", "'%unknown%'").replace("windows", "linux"),
     )
@@ -247,6 +254,7 @@ def test_pipeline(tmp_path: Path) -> None:
     assert {rule.title: rule.rule for rule in rules} == {
         "mapped": "Channel ilike 'Security' and Event.EventData.A ilike 'x'",
         "admins": "Event.EventData.A ilike any ('root', 'adm%')",
+        "keyword": "* ilike '%known%'",
         "tor": "Event.EventData.A in list 'tor'",
     }
     assert [(each.id, each.reason) for each in refused] == [
@@ -275,3 +283,56 @@ def test_pipelines_that_cannot_be_used(
         (tmp_path / name).write_text(text)
     with pytest.raises(ValueError, match=says):
         read("sigma", tmp_path, pipelines=[name])
+
+
+def test_what_a_pipeline_leaves_of_a_rule(tmp_path: Path) -> None:
+    (tmp_path / "rules").mkdir()
+    write(tmp_path / "rules", a=short("a", "x"), b=short("b", "x").replace("windows", "linux"))
+    (tmp_path / "p.yml").write_text(
+        "transformations:\n"
+        "- id: dropping\n"
+        "  type: drop_detection_item\n"
+        "  rule_conditions: [{type: logsource, product: linux}]\n"
+        "postprocessing: [{type: embed, prefix: 'search '}]\n"
+    )
+    rules, refused = imported(tmp_path / "rules", pipelines=[tmp_path / "p.yml"])
+    assert not rules
+    no_rule, dropped = (each.reason for each in refused)
+    assert no_rule.startswith("line 1, column 8: expected 'and', ")
+    assert dropped == "the pipeline has dropped all of its conditions"
+
+
+INSTALLED = """\
+from sigma.pipelines.base import Pipeline
+from sigma.processing.pipeline import ProcessingItem, ProcessingPipeline
+from sigma.processing.transformations import FieldMappingTransformation
+
+__all__ = ["{name}_pipeline"]
+
+
+@Pipeline
+def {name}_pipeline() -> ProcessingPipeline:
+    return ProcessingPipeline(items=[ProcessingItem(FieldMappingTransformation({{"a": "{name}"}}))])
+"""
+
+
+def test_installed_pipelines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each name stands for its own pipeline, or is refused if pySigma has another one there."""
+    for name in ("alpha", "omega"):
+        folder = tmp_path / "packages" / "sigma" / "pipelines" / name
+        folder.mkdir(parents=True)
+        (folder / "__init__.py").write_text(INSTALLED.format(name=name))
+    monkeypatch.syspath_prepend(tmp_path / "packages")
+    (tmp_path / "rules").mkdir()
+    write(tmp_path / "rules", a=short("a", "x"))
+    answers = {}
+    for name in ("alpha", "omega"):
+        try:
+            (rule,), _ = imported(tmp_path / "rules", pipelines=[name])
+            answers[name] = rule.rule
+        except ValueError as error:
+            answers[name] = str(error).partition(":")[0]
+    right = {name: f"{name} ilike 'x'" for name in answers}
+    assert any(answers[name] == right[name] for name in answers)
+    for name, answer in answers.items():
+        assert answer == right[name] or answer.endswith(f"under the name {name!r}")

@@ -53,7 +53,7 @@ def _pipeline_of(specifications: Sequence[str | Path]) -> ProcessingPipeline | N
         raise ValueError(
             f"no such pipeline: {error.spec!r} is no file, and installed are {known}"
         ) from None
-    except (SigmaError, yaml.YAMLError, TypeError) as error:
+    except (SigmaError, yaml.YAMLError, TypeError, AttributeError) as error:
         raise ValueError(f"a pipeline cannot be read: {' '.join(str(error).split())}") from None
 
 
