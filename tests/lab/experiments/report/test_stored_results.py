@@ -3,8 +3,11 @@
 from collections import defaultdict
 from pathlib import Path
 
+import pytest
+
 from matchwood.lab.experiments import experiments
 from matchwood.lab.experiments.report.page import outcomes
+from matchwood.lab.experiments.running.points import plan
 from matchwood.lab.experiments.running.result_file import Results
 from matchwood.lab.experiments.statements import OUTCOMES
 
@@ -21,3 +24,13 @@ def test_the_counts_of_verdicts_are_those_of_the_stored_results():
         counted = outcomes(figures, "small", results)
         counts = " | ".join(str(counted[outcome]) for outcome in reversed(OUTCOMES))
         assert f"| {paper} | {counted.total()} | {counts} |" in page
+
+
+@pytest.mark.parametrize("scale", ["small", "paper"])
+def test_stored_results_are_of_points_that_experiments_have(scale):
+    """So that the report draws all of them again; each says on which machine it was measured."""
+    records = Results(DOCS / f"laboratory-{scale}.jsonl").records
+    points = {step.point.key for step in plan(experiments().values(), scale)}
+    assert records.keys() <= points
+    assert len(records) > 20
+    assert all(record["machine"]["processor"] for record in records.values())
