@@ -136,6 +136,7 @@ class RandomQueries:
             {"range": {field: self.bounds("a", "aB", "b", "")}},
             {"exists": {"field": self.pick(*FIELDS, "n", "d", "b", "t", "ip")}},
             {"term": {"n": self.pick(1, 2, "2", 2.5)}},
+            {"nested": {"path": "items.parts", "query": self.parts()}},
             {"terms": {"n": [1, 3, -5]}},
             {"range": {"n": self.bounds(1, 2, 1.5, "3", -5)}},
             {"term": {"d": self.pick(1, 0.1, "1.5")}},

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 # Functions that are the same in both languages.
-SAME = frozenset(("startswith", "endswith", "contains"))
+SAME = frozenset(("startswith", "endswith", "contains", "lower"))
+
+# What rules write like a function, and Spark does not have, or has as an aggregate.
+OWN = frozenset(("any", "every", "at_least"))
 
 # What to write instead of a function.
 INSTEAD = {
     **dict.fromkeys(
-        ("lower", "upper", "lcase", "ucase"),
-        "to compare without case, write a ilike 'text'",
+        ("upper", "lcase", "ucase"),
+        "to compare without case, write lower(a) = 'text' or a ilike 'text'",
     ),
     **dict.fromkeys(
         ("coalesce", "ifnull", "nvl", "nvl2", "zeroifnull", "nullif"),
@@ -19,13 +22,12 @@ INSTEAD = {
     "isnotnull": "write a is not null",
     "isnan": "NaN is null here: write a is null",
     "nanvl": "NaN is null here: write a is null",
-    "equal_null": "write a = b or (a is null and b is null)",
+    "equal_null": "write (a = b) is true or (a is null and b is null)",
     "array_contains": "write contains(tags, 'x')",
     "arrays_overlap": "a list satisfies a predicate if any value does: write tags in ('x', 'y')",
     **dict.fromkeys(
         ("exists", "any_match", "filter", "forall", "transform", "aggregate"),
-        "a list satisfies a predicate if any value does: exists(a, x -> x > 5) is a > 5, and "
-        "forall(a, x -> x > 5) is not (a <= 5)",
+        "exists(a, x -> x > 5) is any(a, it > 5), and forall(a, x -> x.y > 5) is every(a, y > 5)",
     ),
     **dict.fromkeys(
         ("size", "cardinality", "array_size"), "keep the size of a list as an attribute"
@@ -84,7 +86,9 @@ INSTEAD = {
         "attribute",
     ),
     **dict.fromkeys(("greatest", "least"), "write the comparisons with and, or"),
-    **dict.fromkeys(("if", "iff", "decode"), "write (condition and x) or (not condition and y)"),
+    **dict.fromkeys(
+        ("if", "iff", "decode"), "write (condition and x) or ((condition) is not true and y)"
+    ),
     **dict.fromkeys(
         ("concat", "concat_ws", "initcap", "replace", "translate", "reverse", "lpad", "rpad"),
         "compare the parts, or keep the result as an attribute",

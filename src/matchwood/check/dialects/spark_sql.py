@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from matchwood.check.dialects.functions import INSTEAD, SAME
+from matchwood.check.dialects.functions import INSTEAD, OWN, SAME
 from matchwood.check.dialects.patterns import java_differences
 from matchwood.check.dialects.sql_tokens import END, SqlToken, tokens_of
 from matchwood.language.errors import RuleError
@@ -53,11 +53,11 @@ class TokenContext:
 def spark_hints(text: str) -> list[RuleError]:
     """What Spark reads in another way in a rule, each as an error with its position.
 
-    >>> for hint in spark_hints("!vip && lower(city) = 'rome'"):
+    >>> for hint in spark_hints("!vip && isnull(city)"):
     ...     print(hint.column, hint.reason)
     1 '!' is not supported: write not
     6 '&&' is not supported: write and
-    9 lower(…) is not supported: to compare without case, write a ilike 'text'
+    9 isnull(…) is not supported: write a is null
     """
     if len(text) > MAX_TEXT:
         return []
@@ -76,14 +76,14 @@ def spark_hints(text: str) -> list[RuleError]:
 # Symbols
 
 _SYMBOLS = {
-    "<=>": "'<=>' is not supported: a <=> 5 is a = 5 (and a is not null, under not), a <=> null is "
-    "a is null, and a <=> b is a = b or (a is null and b is null)",
+    "<=>": "'<=>' is not supported: a <=> 5 is (a = 5) is true, a <=> null is a is null, and "
+    "a <=> b is (a = b) is true or (a is null and b is null)",
     "&&": "'&&' is not supported: write and",
     "||": "'||' joins strings in Spark and is not supported: for a choice, write or",
     "::": "'::' is not supported: nothing is cast, compare with a literal of the attribute's own "
     "family",
     "!": "'!' is not supported: write not",
-    "->": "a function of elements is not supported: a list satisfies a predicate if any value does",
+    "->": "a function of elements is not supported: write any(a, it > 5) for x -> x > 5",
     "[": "'[' is not supported: nested values are attributes (a.b), and a list satisfies a "
     "predicate if any of its values does",
     ";": "a rule ends without ';'",
@@ -100,11 +100,11 @@ def _symbol(context: TokenContext) -> Iterator[Hint]:
 
 
 def _arithmetic(context: TokenContext) -> Iterator[Hint]:
-    """An operator between two operands, unless these are numbers and variables."""
+    """An operator that sums lack, or one beside a string; other sums are rules as they are."""
     left, right = context.before, context.ahead()
     if not (_ends_operand(left) and right is not END):
         return
-    sides = [side for side in (left, right) if side.kind in ("name", "quoted", "string", "double")]
+    sides = [side for side in (left, right) if side.kind in ("string", "double")]
     if sides or context.token.text in "%&|^":
         yield Hint(
             context.token,
@@ -122,7 +122,8 @@ def _ends_operand(token: SqlToken) -> bool:
 # Words
 
 _WORDS: dict[str, str] = {
-    "case": "case when is not supported: write (condition and x) or (not condition and y)",
+    "case": "case when is not supported: write (condition and x) or "
+    "((condition) is not true and y)",
     "select": "a rule asks about one event: a subquery is not supported, list the values with in",
     "where": "a rule is the condition alone: leave where out",
     "limit": "a rule is the condition alone: leave limit out",
@@ -160,14 +161,25 @@ def _word(context: TokenContext) -> Iterator[Hint]:
     elif word == "null" and context.before.text in ("(", ","):
         yield Hint(token, "null in a list of values is not supported: write or a is null")
     elif quantified:
-        joint = "and" if word == "all" else "or"
-        yield Hint(
-            token, f"{context.before.word} {word} is not supported: join the patterns by {joint}"
-        )
+        yield from _quantified(context)
     elif word in _PATTERNS and after.kind == "name" and after.word not in _QUANTIFIERS:
         yield Hint(after, f"the pattern of {word} is a string, not an attribute")
     elif word in ("between", "in"):
         yield from _bounds(context)
+
+
+def _quantified(context: TokenContext) -> Iterator[Hint]:
+    """`like any` and `like all` are the same in both languages, their negations are not."""
+    word, kind = context.token.word, context.before.word
+    if context.ahead(-2).word == "not":
+        other = "any" if word == "all" else "all"
+        yield Hint(
+            context.token,
+            f"not {kind} {word} is not supported: what Spark means by it is "
+            f"not (a {kind} {other} (…))",
+        )
+    elif word == "some":
+        yield Hint(context.token, f"{kind} some is not supported: write {kind} any")
 
 
 def _is_name_here(context: TokenContext) -> bool:
@@ -187,23 +199,17 @@ def _function(context: TokenContext) -> Iterator[Hint]:
         return  # the hint for select says it
     if word in INSTEAD and not (word == "left" and context.before.text == "."):
         yield Hint(token, f"{word}(…) is not supported: {INSTEAD[word]}")
-    elif word in SAME and token.text not in BUILT_IN:
+    elif word in SAME and token.text != word:
         yield Hint(token, f"names are case-sensitive: write {word}(…)")
-    elif token.text not in BUILT_IN:
+    elif word not in SAME and word not in OWN and token.text not in BUILT_IN:
         yield Hint(token, f"{word}(…) is not a built-in function: register it as an operator")
 
 
 def _is(context: TokenContext) -> Iterator[Hint]:
     negated = context.ahead().word == "not"
     operand = context.ahead(2 if negated else 1).word
-    if operand in ("true", "false"):
-        opposite = "false" if operand == "true" else "true"
-        meant = f"(a = {opposite} or a is null)" if negated else f"a = {operand}"
-        yield Hint(context.token, f"is {'not ' * negated}{operand} is not supported: write {meant}")
-    elif operand == "unknown":
-        yield Hint(context.token, f"is {'not ' * negated}unknown is not supported: write is null")
-    elif operand == "distinct":
-        meant = "a = b or (a is null and b is null)"
+    if operand == "distinct":
+        meant = "(a = b) is true or (a is null and b is null)"
         shown = meant if negated else f"not ({meant})"
         yield Hint(
             context.token, f"is {'not ' * negated}distinct from is not supported: write {shown}"
@@ -238,7 +244,9 @@ def _bounds(context: TokenContext) -> Iterator[Hint]:
                 kinds.add("number" if token.kind == "number" else "string")
         if len(kinds) > 1:
             yield Hint(
-                first, "the values of in are of one family: Spark casts, nothing is cast here"
+                first,
+                "values of several families in one list: Spark casts them, and here each is "
+                "compared with values of its own family",
             )
 
 
