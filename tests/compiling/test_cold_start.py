@@ -110,6 +110,25 @@ def test_kernels_can_be_moved(cold: Cold, tmp_path: Path) -> None:
     assert loaded > 10
 
 
+def test_workers_on_another_processor_compile_once_for_all(cold: Cold, tmp_path: Path) -> None:
+    """They were sent kernels of the driver's processor, which they cannot use."""
+    work = "from matchwood import Matcher\nm = Matcher({n: f'a > {n}' for n in range(600)})\n"
+    work += "from matchwood.kernels import readiness\nprint(len(m.match({'a': 7})))\n"
+    work += "print(readiness._state.process is not None)\n"
+    sent = {"MATCHWOOD_KERNELS": str(cold.folder), "NUMBA_CPU_NAME": "x86-64-v2"}
+    workers = [command(tmp_path / "machine", work + USED, **sent) for _ in range(3)]
+    said = [lines(worker) for worker in workers]
+    assert [answer for answer, _, _ in said] == ["7"] * 3
+    assert sorted(started for _, started, _ in said) == ["False", "False", "True"]
+    for _, _, used in said:
+        compiled, loaded = json.loads(used)
+        assert compiled == []
+        assert loaded > 10
+    environments = [path.name for path in (tmp_path / "machine").iterdir()]
+    assert len(environments) == 1
+    assert environments != [environment()]
+
+
 def test_kernels_travel_in_a_file(cold: Cold, tmp_path: Path) -> None:
     file = tmp_path / "kernels.zip"
     write = "from matchwood.kernels.kernel_archive import write_archive\n"
