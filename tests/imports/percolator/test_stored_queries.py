@@ -93,7 +93,7 @@ def test_mapping_as_it_is_printed(tmp_path):
         path = tmp_path / "mapping"
         path.write_text(json.dumps(form))
         assert set(IndexMapping.load(path).fields) == {"n", "t"}
-    for wrong in ("[]", '{"a": {"mappings": {}}, "b": {}}', "{"):
+    for wrong in ("[]", '{"a": {"mappings": {}}, "b": {}}', "{", '{"properties": {"n": 1}}'):
         path.write_text(wrong)
         with pytest.raises(ValueError, match=r"mapping|JSON"):
             IndexMapping.load(path)

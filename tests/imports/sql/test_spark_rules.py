@@ -133,7 +133,13 @@ def test_columns_in_every_form(tmp_path):
     assert rule("S.X = 1 and array_contains(a, 'x')", json.dumps(schema)) == (
         "s.x = 1 and any(A, it = 'x')"
     )
-    for wrong in ("age", "age int name string", "a struct<b:int", "nowhere.txt"):
+    for wrong in (
+        "age",
+        "age int name string",
+        "a struct<b:int",
+        "nowhere.txt",
+        '{"type": "struct", "fields": [{}]}',
+    ):
         with pytest.raises(ValueError, match="columns"):
             read_columns(wrong)
 

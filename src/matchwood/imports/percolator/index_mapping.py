@@ -42,7 +42,10 @@ class IndexMapping:
         self.objects: set[str] = set()
         self.copies: set[str] = set()
         self.aliases: dict[str, str] = {}
-        self._read(_properties(form), "")
+        try:
+            self._read(_properties(form), "")
+        except (AttributeError, KeyError, TypeError):
+            raise ValueError("mapping: a field is an object with its type") from None
 
     @staticmethod
     def load(source: str | Path | Mapping[str, Any]) -> IndexMapping:

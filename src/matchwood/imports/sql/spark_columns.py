@@ -54,7 +54,10 @@ def read_columns(columns: str | Path) -> ColumnType:
                 f"{str(columns)!r}: {error.strerror}"
             ) from None
     if text.lstrip().startswith("{"):
-        return _of_json(json.loads(text))
+        try:
+            return _of_json(json.loads(text))
+        except (KeyError, TypeError):
+            raise ValueError("columns: a field in JSON has a name and a type") from None
     if re.match(r"\s*struct\s*<", text, re.IGNORECASE):
         return read_type(text)
     return _TypeReader(text).struct(None)
