@@ -135,8 +135,13 @@ class Source:
         return lambda: str(self.random.randrange(12))
 
     def _pattern(self, name):
-        shape = self.random.randrange(6)
+        shape = self.random.randrange(7)
         maybe_not = self.pick(("", "not "))
+        if shape == 6:
+            tested = f"{name} {self.pick(('like', 'ilike'))} '{self.pick(PATTERNS)}'"
+            if self.random.random() < 0.3:
+                tested = f"{name} in ('{self.pick(STRINGS)}', '{self.pick(STRINGS)}')"
+            return f"({tested}) is {maybe_not}true"
         if shape < 2:
             return f"{name} {maybe_not}{self.pick(('like', 'ilike'))} '{self.pick(PATTERNS)}'"
         if shape == 2:

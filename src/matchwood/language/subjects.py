@@ -9,7 +9,7 @@ from typing import Protocol
 from matchwood.language.errors import EventError, RuleError
 from matchwood.language.seen import LISTS, MAX_VALUES, Seen, see
 from matchwood.language.tree.subjects import Element, Everything, Lowered
-from matchwood.language.values import NULL, OPAQUE, Family, Value, listed
+from matchwood.language.values import NULL, OPAQUE, Family, Value, is_text, listed
 
 
 class Attributes(Protocol):
@@ -88,6 +88,28 @@ def values_in(event: Attributes) -> Iterator[Value]:
             if isinstance(item, Mapping):
                 continue
             yield from flat_values(name, item)
+
+
+def strings_in(event: Attributes) -> tuple[set[str], bool]:
+    """The strings among the values of an event at any depth, and whether it has any value."""
+    strings: set[str] = set()
+    has_values = False
+    for name, value in event.raw.items():
+        kind = type(value)
+        if isinstance(value, str) and kind is str and (value.isascii() or is_text(value)):
+            strings.add(value)
+            has_values = True
+        elif kind is int or kind is bool:
+            has_values = True
+        elif value is not None and not isinstance(value, Mapping):
+            items = value if isinstance(value, LISTS) else (value,)
+            for item in items:
+                if not isinstance(item, Mapping):  # its attributes are those of the event
+                    for inner in flat_values(name, item):
+                        has_values = True
+                        if inner.family is Family.STRING:
+                            strings.add(str(inner.value))
+    return strings, has_values
 
 
 def flat_values(name: str, item: object) -> Iterator[Value]:

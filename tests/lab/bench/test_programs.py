@@ -27,6 +27,7 @@ EXPECTED = {
     "cold_start": ("processor_seconds", {"first example", "matchwood match", "service", "warm-up"}),
     "columns": ("ratio", {"comparison", "network", "call, not asked", "mixed column of pandas"}),
     "cores": ("batches", {"1 core"}),
+    "endpoint_logs": ("arrow_events_per_second", {"matching"}),
     "engine": ("scan_over_kernel_p50", {"uniform", "zipf"}),
     "expressions": ("candidates_per_value", {"50 expressions", "500 expressions"}),
     "few": ("event_p50_us", {"match", "match in between", "rule-engine"}),

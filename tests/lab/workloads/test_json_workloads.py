@@ -1,11 +1,13 @@
 """Workloads of JSON texts: seeded, of the stated size, and matched by some rules but not by all."""
 
 import json
+from functools import partial
 
 import pytest
 
 from matchwood import Matcher
 from matchwood.lab.workloads.detections import Detections
+from matchwood.lab.workloads.endpoint_logs import EndpointLogs
 from matchwood.lab.workloads.logs import Logs
 from matchwood.lab.workloads.lots import Lots
 from matchwood.language import parse
@@ -13,7 +15,13 @@ from matchwood.language.tree import attributes_in
 
 
 @pytest.mark.parametrize(
-    ("kind", "size", "attributes"), [(Lots, 640, 7), (Logs, 1_670, 11), (Detections, 2_700, 40)]
+    ("kind", "size", "attributes"),
+    [
+        (Lots, 640, 7),
+        (Logs, 1_670, 11),
+        (Detections, 2_700, 40),
+        (partial(EndpointLogs, rules=300), 3_200, 15),
+    ],
 )
 def test_texts(kind, size, attributes):
     workload = kind()

@@ -12,7 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.index.build.atom_codes import AtomArrays, AtomColumns, code_atoms, small_integer
-from matchwood.index.build.index_form import evaluated_whole, positive_literal
+from matchwood.index.build.index_form import (
+    evaluated_whole,
+    positive_literal,
+    predicate_of,
+    tested_pattern,
+)
 from matchwood.index.build.integer_predicate_kernels import number_integer_atoms
 from matchwood.index.build.slots import (
     Slot,
@@ -32,7 +37,7 @@ from matchwood.kernels.predicate_codes import (
     PREFIX,
 )
 from matchwood.kernels.programs import pack_literal
-from matchwood.kernels.records import LAZY, VALUE_TEST
+from matchwood.kernels.records import LAZY, MISSING, VALUE_TEST
 from matchwood.language.strings import like_pieces
 from matchwood.language.tree import (
     AttributeComparison,
@@ -43,6 +48,7 @@ from matchwood.language.tree import (
     IsNull,
     Like,
     Node,
+    TruthTest,
     attributes_in,
 )
 from matchwood.language.tree.arithmetic import Attribute
@@ -197,7 +203,7 @@ class AtomTable:
         positive = positive_literal(node)
         number = self._known.get(positive)
         if number is None:
-            attributes = node.attributes or sorted(attributes_in(node))
+            attributes = predicate_of(node).attributes or sorted(attributes_in(node))
             slots = [self.slot(attribute) for attribute in attributes or ("",)]
             axis = axis_without_family(slots[0])
             if kind_of(node) == VALUE_TEST and _tests_strings(node):
@@ -217,6 +223,10 @@ class AtomTable:
         renumbered[order] = np.arange(len(order), dtype=np.int32)
         nodes = [self.opaque[int(atom)] for atom in order[arrays.opaque >= 0]]
         arrays.kind[arrays.opaque >= 0] = [kind_of(node) for node in nodes]
+        for atom, node in zip(np.flatnonzero(arrays.opaque >= 0).tolist(), nodes, strict=True):
+            if tested_pattern(node) is not None:  # it is false of whatever it is not true of
+                arrays.family_low[atom] = MISSING
+                arrays.family_high[atom] = self.slots[arrays.slot[atom]].codes - 1
         return arrays, renumbered, nodes
 
 
@@ -234,7 +244,7 @@ def kind_of(node: Node) -> int:
     """
     if evaluated_whole(node):
         return LAZY
-    if isinstance(node, Like):
+    if isinstance(node, Like | TruthTest):
         return VALUE_TEST
     if isinstance(node, Call) and node.name in ("endswith", "isa"):
         return VALUE_TEST

@@ -93,7 +93,8 @@ def probabilities(
     chance[negation] = np.where(null, there, there * np.maximum(family - positive, 0))
     pattern = atoms.kind == VALUE_TEST
     chance[plain[pattern]] = PATTERN_CHANCE
-    chance[negation[pattern]] = there[pattern]
+    tested = atoms.family_low[pattern] == MISSING  # whether it is true, so also of no value
+    chance[negation[pattern]] = np.where(tested, 1 - PATTERN_CHANCE, there[pattern])
     lazy = atoms.kind == LAZY
     chance[plain[lazy]] = chance[negation[lazy]] = LAZY_CHANCE
     return np.maximum(chance, np.float32(1e-7))

@@ -17,6 +17,7 @@ Modules:
 - `strategy`: what a strategy is; `strategies` has them, `event_strategies` lists them;
 - `strategy_choice`: which strategy is used, by what events take;
 - `lazy_atoms`: comparisons and calls that are evaluated only if a rule depends on them;
+- `everywhere`: patterns that are looked for in all values of an event;
 - `thread_scratch`: what one thread writes while it matches;
 - `cell_index`: rows of bits for the `and`s that likely literals wake;
 - `event_kernels`, `push_kernels`, `literal_kernels`, `walk_kernels`, `cell_kernels`,

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood.index.build.index_form import predicate_of
 from matchwood.index.build.segment import Segment, read_only
 from matchwood.kernels.array_types import Int32Array, Int64Array
 from matchwood.kernels.programs import atom_of, is_negated
@@ -243,6 +244,7 @@ def pattern_indexes(segment: Segment, schema: Hierarchies | None) -> dict[str, P
     lazy = set(segment.lazy)
     for number, node in enumerate(segment.opaque):
         if number not in lazy:
+            node = predicate_of(node)
             attribute = node.attributes[0]
             tests.setdefault(attribute, []).append((number, node))
     return {attribute: PatternIndex(mine, schema) for attribute, mine in tests.items()}

@@ -21,6 +21,7 @@ from matchwood.language.events import Event
 from matchwood.language.named_lists import NamedLists
 from matchwood.language.tree import Node
 from matchwood.match.event.event_kernels import match_again, match_codes
+from matchwood.match.event.everywhere import FoundEverywhere, PatternsEverywhere
 from matchwood.match.event.literal_kernels import (
     FALSE_SEEN,
     REQUESTED,
@@ -55,6 +56,7 @@ class LazyAtoms:
         self._schema = schema
         self._lists = lists
         self.aliases = aliases
+        self.everywhere = PatternsEverywhere.of(segment)
 
     def node(self, number: int) -> Node:
         """The predicate of an atom, by its number among the opaque atoms."""
@@ -69,11 +71,17 @@ class LazyAtoms:
     def truth(self, event: Mapping[str, object] | Event) -> LazyTruth:
         """What says whether an atom is true of an event, which is read when one is asked for."""
         seen = event if isinstance(event, Event) else None
+        everywhere = self.everywhere
+        found: FoundEverywhere | None = None
 
         def truth(number: int) -> Truth:
-            nonlocal seen
+            nonlocal seen, found
             if seen is None:
                 seen = Event(event, self.aliases)
+            if everywhere is not None and number in everywhere.numbers:
+                if found is None:
+                    found = everywhere.found(seen)
+                return found.truth(number)
             return self.evaluate(self.node(number), seen)
 
         return truth

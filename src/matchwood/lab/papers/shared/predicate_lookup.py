@@ -27,7 +27,7 @@ from matchwood.lab.papers.shared.protocol import Rule
 from matchwood.language import parse
 from matchwood.language.evaluation import evaluate
 from matchwood.language.events import Event
-from matchwood.language.tree import Constant, Node, Not
+from matchwood.language.tree import Constant, Node, Not, TruthTest
 from matchwood.match.event.encode import Encoding, coders, encode
 
 # Atoms that are evaluated one by one before codes are made anew.
@@ -96,7 +96,7 @@ class PredicateLookup:
         todo = [index_form(tree)]
         while todo:
             node = todo.pop()
-            if node.operands and not evaluated_whole(node):
+            if node.operands and not isinstance(node, TruthTest) and not evaluated_whole(node):
                 todo.extend(node.operands)
             elif not isinstance(node, Constant):
                 literal = self._atoms.literal(node)

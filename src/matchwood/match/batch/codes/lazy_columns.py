@@ -19,6 +19,7 @@ from matchwood.language.predicate_truth import compare_attributes
 from matchwood.language.seen import Seen, see
 from matchwood.language.tree import AttributeComparison, Call, Node
 from matchwood.language.values import NULL, Family, Value
+from matchwood.match.event.everywhere import FoundEverywhere
 from matchwood.match.event.lazy_atoms import STATE, LazyAtoms
 from matchwood.match.event.literal_kernels import UNDEFINED_SEEN
 
@@ -86,17 +87,37 @@ class LazyColumns:
         self._row = row
         self._columns: dict[str, AskedColumn | None] = {}
         self._states: dict[int, UInt8Array] = {}
+        self._everywhere: dict[int, FoundEverywhere] = {}  # by event
 
     def states(self, number: int) -> UInt8Array:
         """The state of an atom for each event of the batch."""
         states = self._states.get(number)
         if states is None:
-            states = self._states[number] = self._evaluate(self._atoms.node(number))
+            states = self._states[number] = self._evaluated(number)
         return states
+
+    def _evaluated(self, number: int) -> UInt8Array:
+        if not self._is_everywhere(number):
+            return self._evaluate(self._atoms.node(number))
+        found = (self._found(event).truth(number) for event in range(self._events))
+        return np.array([STATE[truth] for truth in found], np.uint8)
+
+    def _is_everywhere(self, number: int) -> bool:
+        everywhere = self._atoms.everywhere
+        return everywhere is not None and number in everywhere.numbers
+
+    def _found(self, event: int) -> FoundEverywhere:
+        found = self._everywhere.get(event)
+        if found is None:
+            assert self._atoms.everywhere is not None
+            found = self._everywhere[event] = self._atoms.everywhere.found(self._row(event))
+        return found
 
     def truth(self, event: int, number: int) -> Truth:
         """Whether an atom is true of one event; others are looked at only if that costs little."""
         states = self._states.get(number)
+        if states is None and self._is_everywhere(number):
+            return self._found(event).truth(number)
         node = self._atoms.node(number)
         if states is None and isinstance(node, AttributeComparison) and not evaluated_whole(node):
             columns = [self._of(name) for name in (node.left, node.right)]

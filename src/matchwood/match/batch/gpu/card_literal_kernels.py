@@ -162,6 +162,8 @@ def _atom_events(literal, among, w, index, batch):
     last = np.uint32(index[np.uint32(at + np.uint32(IV_END))])
     family_low = index[np.uint32(at + np.uint32(FAMILY_LOW))]
     family_high = index[np.uint32(at + np.uint32(FAMILY_HIGH))]
+    if opaque >= 0 and family_low == 0:
+        return among  # a test of truth, which is false of whatever it is not true of
     if negated != 0 or (first < last and index[first] > 0):
         among = np.uint32(among & _there(row, w, batch))
     found = _NONE

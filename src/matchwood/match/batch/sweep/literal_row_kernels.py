@@ -20,6 +20,7 @@ from matchwood.kernels.records import (
     FAMILY_LOW,
     IV_END,
     IV_START,
+    MISSING,
     OPAQUE,
     SLOT,
     word_high,
@@ -119,9 +120,12 @@ def _mask_of_literal(literal, at, tree, bt):
     if is_negated(literal):
         scratch = bt.scratch
         clear(scratch, 0)
-        _add_there(
-            scratch, 0, slot, np.int64(row[FAMILY_LOW]), np.int64(row[FAMILY_HIGH]), tree, bt
-        )
+        if row[FAMILY_LOW] == MISSING:  # it is true of all events that it is not false of
+            copy(scratch, 0, masks, WORDS * EVERY_ROW)
+        else:
+            _add_there(
+                scratch, 0, slot, np.int64(row[FAMILY_LOW]), np.int64(row[FAMILY_HIGH]), tree, bt
+            )
         remove(scratch, 0, masks, at)
         copy(masks, at, scratch, 0)
 
