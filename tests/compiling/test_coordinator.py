@@ -1,6 +1,8 @@
 """Which process compiles which kernel."""
 
-from matchwood.compiling.coordinator import _Waiting
+import pytest
+
+from matchwood.compiling.coordinator import _Waiting, _Work
 from matchwood.compiling.recording import KernelCall
 
 
@@ -35,3 +37,14 @@ def test_a_process_takes_what_is_left_rather_than_wait():
         waiting.add(call(name))
     assert waiting.take(0) == call("match.event.event_kernels")
     assert waiting.take(1) == call("match.event.push_kernels")
+
+
+def test_the_kernel_that_ends_its_process_is_named(tmp_path, monkeypatch):
+    (tmp_path / "fatal_module.py").write_text("import os\nos._exit(3)\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kernels"))
+    work = _Work(1)
+    work.start()
+    work.add(KernelCall(("fatal_module", "kernel", ()), ()))
+    with pytest.raises(RuntimeError, match=r"compiled fatal_module\.kernel ended with .* 3"):
+        work.finish()

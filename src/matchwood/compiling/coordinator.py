@@ -125,9 +125,16 @@ class _Work:
                 assert process.stdin is not None
                 assert process.stdout is not None
                 while (call := self._waiting.take(number)) is not None:
-                    pickle.dump(tuple(call), process.stdin)
-                    process.stdin.flush()
-                    self._note(CompiledKernel(*pickle.load(process.stdout)))
+                    try:
+                        pickle.dump(tuple(call), process.stdin)
+                        process.stdin.flush()
+                        answer = pickle.load(process.stdout)
+                    except (EOFError, BrokenPipeError):
+                        raise RuntimeError(
+                            f"the process that compiled {'.'.join(call.key[:2])} ended with exit "
+                            f"code {process.wait()}"
+                        ) from None
+                    self._note(CompiledKernel(*answer))
         except BaseException as error:
             self._error = error
 
