@@ -54,8 +54,10 @@ def misfits_without_alternative(tree: Node, fits: Callable[[str, Family], bool])
             case AtLeast():
                 plain = _unexcused([one.plain for one in operands], operands)
                 negated = _unexcused([one.negated for one in operands], operands)
-            case TruthTest() if (node.truth == "false") is not node.negated:
-                plain, negated = negated, plain
+            case TruthTest(truth="true"):  # what is undefined is not true, and that is an answer
+                negated = plain
+            case TruthTest(truth="false"):
+                plain = negated
         return _Seen(fitting_names, plain, negated)
 
     yield from sorted(fold(tree, seen).plain)
