@@ -30,6 +30,7 @@ SWITCHES: dict[str, list[dict[str, object]]] = {
     "dewey": [{"walk": True, "share": False, "depth": 3}],
     "interval": [{"walk": True}, {"share": False, "depth": 2}],
     "scan-conjunctions": [{"depth": 1}],
+    "translation": [{"walk": True}],
     "dexin": [
         {"planner": "optimal"},
         {"method": "exclusive", "ordered": False},
