@@ -195,7 +195,7 @@ class StreamRun:
         figures, metrics = self._written.get(number), self._metrics
         metrics.count(micro_batches=1, events=rows)
         metrics.note("micro_batch", number)
-        metrics.note("micro_batch_seconds", progress["batchDuration"] / 1000)
+        metrics.note("micro_batch_seconds", _seconds(progress))
         metrics.note("micro_batch_end_seconds", time())
         if figures is not None:
             metrics.count(matches=figures.matches, rejected_events=figures.rejected)
@@ -212,7 +212,7 @@ class StreamRun:
             line.append(f"{figures.matches:,} matches")
         if figures is not None and figures.rejected:
             line.append(f"{figures.rejected:,} rejected")
-        seconds = progress["batchDuration"] / 1000
+        seconds = _seconds(progress)
         line.append(f"{seconds:,.1f} s, {rows / max(seconds, 0.001):,.0f} events per second")
         if figures is not None:
             line.append(f"rules {figures.rules_version[:12]}")
@@ -290,6 +290,13 @@ def _total(figures: Iterable[int | None]) -> int | None:
     """The sum of figures; None if there are none, or one of them is not known."""
     known = list(figures)
     return None if not known or None in known else sum(one for one in known if one is not None)
+
+
+def _seconds(progress: Mapping[str, Any]) -> float:
+    """The seconds that a micro-batch took; Spark 3.5 says so among its stages."""
+    if "batchDuration" in progress:
+        return float(progress["batchDuration"]) / 1000
+    return float(progress["durationMs"].get("triggerExecution", 0)) / 1000
 
 
 # What sources tell about what is not read yet, and its unit: Kafka and Delta.
