@@ -125,7 +125,7 @@ def patterns_of(node: Node) -> list[Like] | None:
 
     >>> from matchwood.language import parse
     >>> [str(one) for one in patterns_of(parse("a in ('x', '50%')"))]
-    ["a like '50\\\\\\\\%'", "a like 'x'"]
+    ["a like '50\\\\%'", "a like 'x'"]
     """
     if getattr(node, "negated", False) or any(isinstance(s, Derived) for s in node.subjects):
         return None
