@@ -47,7 +47,7 @@ def push_truth_tests(tree: Node) -> Node:
 
     >>> from matchwood.language import parse
     >>> print(push_truth_tests(parse("a = 1 and (p like '%x' or not q like '%y') is not true")))
-    a = 1 and (p like '%x') is not true and (not q like '%y') is not true
+    a = 1 and ((p like '%x') is not true and (q like '%y') is not false)
     >>> print(push_truth_tests(parse("(a = 1 and not b = 2) is true")))
     a = 1 and b != 2
     """
