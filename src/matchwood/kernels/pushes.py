@@ -2,10 +2,10 @@
 
     | source | counts | (record, length)… | push lists of `or`s… | groups… |
 
-`source` is the node that the list belongs to, or -1 for a literal. Each pair (record, length) is a
-range of `and` records to check, which lie one after the other; then follow the push lists of `or`
-nodes that become true, and the groups of rules that match. The word `counts` says how many there
-are of each kind:
+`source` is what `records.state_of_record` says of the node that the list belongs to, or -1 for a
+literal. Each pair (record, length) is a range of `and` records to check, which lie one after the
+other; then follow the push lists of `or` nodes that become true, and the groups of rules that
+match. The word `counts` says how many there are of each kind:
 
     | 0: 1 bit | ranges: 10 bits | ors: 10 bits | groups: 11 bits |
 
@@ -119,6 +119,18 @@ def pack_group(group: Any) -> Any:
 def group_of_list(position: Any) -> Any:
     """The group that is the whole of a list, given its position, which is below NO_LIST."""
     return -2 - position
+
+
+@codec
+def last_group(pushes: Any, position: Any) -> Any:
+    """The last group of a push list that has one, given its position or what stands in its place.
+
+    >>> last_group([], pack_group(5)), int(last_group([-1, pack_counts(0, 0, 2), 7, 8], 0))
+    (5, 8)
+    """
+    if position < 0:
+        return group_of_list(position)
+    return np.int64(pushes[list_bounds(pushes, position)[3] - 1])
 
 
 @codec

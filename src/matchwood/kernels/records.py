@@ -1,25 +1,29 @@
 """Records of nodes, and the rows of atoms: what builders write and kernels read.
 
-A record is an int64 header and its operands: `inline` words, then `rest` references. The access
-operand of an `and` comes first: inline, or else first of the rest. All words are drawn from the
-sign bit down.
+A record is an int64 header and its operands: `inline` words, then `rest` references, two in each
+word. The access operand of an `and` comes first: inline, or else first of the rest. All words are
+drawn from the sign bit down.
 
-    header    | used 1 | node 31 | is_and 1 | access 2 | inline 15 | rest 14 |
+    header    | used 1 | push 32 | is_and 1 | root 1 | access 1 | inline 14 | rest 14 |
     interval  | 0    1 | slot 18 | negated 1 | low 22 | high 22 |
-    several   | 1    1 | slot 18 | row 45 |
-    reference | number 32 | target 32 |
+    several   | 1    1 | slot 18 | literal 45 |
+    rest      | reference 32 | reference 32 |
 
-header:    used says that another node asks for this one (the header is then below zero); access
-           is 1 where the access operand is inline, else 0. `reuse.narrow` splits nodes until none
-           has more than 8,000 operands, so that `inline` and `rest` fit. Nodes are numbered below
-           2**31, because records are found by int32 positions.
+header:    used says that another node asks for this one (the header is then below zero). push is
+           what follows when the node is true: the position of its push list, or what stands in its
+           place (`pushes`), plus 2**31. root says that the node is the root of a group of rules;
+           the group is then the last one of the push list. access is 1 where the access operand is
+           inline, else 0. `reuse.narrow` splits nodes until none has more than 8,000 operands, so
+           that `inline` and `rest` fit. Records are found by int32 positions.
 interval:  an inline operand, true if low <= code of slot <= high. Only slots below MAX_SLOTS with
            at most CODE_MASK codes are inline; low may be high + 1, for what is never true.
-several:   an inline literal of several intervals: the row is its place in `row_literal`.
-reference: an operand that is not inline. Of an opaque literal, the target is the literal and the
-           number its row; of a node, the target is `first` + where its record starts, and the
-           number counts it among the used nodes. Targets stay below 2**32, rows and used nodes
-           below 2**31.
+several:   an inline literal of several intervals.
+rest:      two operands that are not inline, the first in the low half; the high half is 0 if there
+           is no second one. A reference is an opaque literal, or `first` + where the record of a
+           node starts; it stays below 2**32.
+
+A record has at least two words, so that half its position, rounded down, tells its node from all
+others: `state_of_record`.
 """
 
 from __future__ import annotations
@@ -30,21 +34,22 @@ import numpy as np
 
 from matchwood.kernels.compiled import codec
 
-_NODE_SHIFT = 32
-_NODE_MASK = (1 << 31) - 1
-_IS_AND_SHIFT = 31
-_ACCESS_SHIFT = 29
-_ACCESS_MASK = 3
+_PUSH_SHIFT = 31
+_PUSH_MASK = (1 << 32) - 1
+_PUSH_OFFSET = 1 << 31
+_IS_AND_SHIFT = 30
+_ROOT_SHIFT = 29
+_ACCESS_SHIFT = 28
 _INLINE_SHIFT = 14
-_INLINE_MASK = (1 << 15) - 1
+_INLINE_MASK = (1 << 14) - 1
 _REST_MASK = (1 << 14) - 1
 _SLOT_SHIFT = 45
 _SLOT_MASK = (1 << 18) - 1
 _NEGATED_SHIFT = 44
 _LOW_SHIFT = 22
-_ROW_MASK = (1 << _SLOT_SHIFT) - 1
-_NUMBER_SHIFT = 32
-_TARGET_MASK = (1 << 32) - 1
+_LITERAL_MASK = (1 << _SLOT_SHIFT) - 1
+_REFERENCE_BITS = 32
+_REFERENCE_MASK = (1 << _REFERENCE_BITS) - 1
 
 # The sign bit. Numba would take the plain integer for an unsigned one.
 _SIGN = np.int64(-(1 << 63))
@@ -63,6 +68,9 @@ MISSING = 0
 
 # The code of a value that is there, but of no family that rules compare.
 OTHER = 1
+
+# The first code of values that are of a family.
+FIRST_VALUE = 2
 
 # Families of values that a slot can have codes of: numbers, strings, Booleans and times.
 FAMILIES = 4
@@ -101,11 +109,12 @@ def list_of_code(code: Any) -> Any:
 
 
 @codec
-def pack_header(node: Any, is_and: Any, access: Any, inline: Any, rest: Any) -> Any:
-    """The header of a record that no other node asks for; see `mark_used`."""
+def pack_header(is_and: Any, root: Any, access: Any, inline: Any, rest: Any) -> Any:
+    """The header of a record that no other node asks for (`mark_used`), without a push list
+    (`with_push`)."""
     return (
-        np.int64(node) << _NODE_SHIFT
-        | np.int64(is_and) << _IS_AND_SHIFT
+        np.int64(is_and) << _IS_AND_SHIFT
+        | np.int64(root) << _ROOT_SHIFT
         | np.int64(access) << _ACCESS_SHIFT
         | np.int64(inline) << _INLINE_SHIFT
         | np.int64(rest)
@@ -119,15 +128,27 @@ def mark_used(header: Any) -> Any:
 
 
 @codec
+def with_push(header: Any, push: Any) -> Any:
+    """A header as `pack_header` makes it, with the place of its push list."""
+    return header | (np.int64(push) + _PUSH_OFFSET) << _PUSH_SHIFT
+
+
+@codec
 def is_used(header: Any) -> Any:
     """Whether another node asks for this one."""
     return header < 0
 
 
 @codec
-def header_node(header: Any) -> Any:
-    """The number of the node."""
-    return (header >> _NODE_SHIFT) & _NODE_MASK
+def header_push(header: Any) -> Any:
+    """The position of the push list of a node, or what stands in its place."""
+    return ((header >> _PUSH_SHIFT) & _PUSH_MASK) - _PUSH_OFFSET
+
+
+@codec
+def header_is_root(header: Any) -> Any:
+    """1 for the root of a group of rules, else 0."""
+    return (header >> _ROOT_SHIFT) & 1
 
 
 @codec
@@ -138,8 +159,8 @@ def header_is_and(header: Any) -> Any:
 
 @codec
 def header_access(header: Any) -> Any:
-    """1 if the access operand is inline, else 0; a forged header may hold 2 or 3."""
-    return (header >> _ACCESS_SHIFT) & _ACCESS_MASK
+    """1 if the access operand is inline, else 0."""
+    return (header >> _ACCESS_SHIFT) & 1
 
 
 @codec
@@ -166,13 +187,13 @@ def pack_interval(slot: Any, negated: Any, low: Any, high: Any) -> Any:
 
 
 @codec
-def pack_several(slot: Any, row: Any) -> Any:
-    """The inline word of a literal of several intervals, or with row 0 one still to be numbered."""
-    return _SIGN | np.int64(slot) << _SLOT_SHIFT | np.int64(row)
+def pack_several(slot: Any, literal: Any) -> Any:
+    """The inline word of a literal of several intervals."""
+    return _SIGN | np.int64(slot) << _SLOT_SHIFT | np.int64(literal)
 
 
 @codec
-def has_row(word: Any) -> Any:
+def is_several(word: Any) -> Any:
     """Whether an inline word stands for a literal of several intervals."""
     return word < 0
 
@@ -202,24 +223,42 @@ def word_high(word: Any) -> Any:
 
 
 @codec
-def word_row(word: Any) -> Any:
-    """The place in `row_literal` of an inline literal of several intervals."""
-    return word & _ROW_MASK
+def word_literal(word: Any) -> Any:
+    """The literal of an inline word of several intervals."""
+    return word & _LITERAL_MASK
 
 
 @codec
-def pack_reference(number: Any, target: Any) -> Any:
-    """The word of an operand that is not inline."""
-    return np.int64(number) << _NUMBER_SHIFT | np.int64(target)
+def add_reference(word: Any, number: Any, reference: Any) -> Any:
+    """A word of the rest with one more reference, which is operand `number` of the rest."""
+    return word | np.int64(reference) << (number & 1) * _REFERENCE_BITS
 
 
 @codec
-def reference_number(word: Any) -> Any:
-    """The row of an opaque literal, or a node's number among those used."""
-    return word >> _NUMBER_SHIFT
+def reference_of(word: Any, number: Any) -> Any:
+    """Operand `number` of the rest, given the word that it is in."""
+    return (word >> (number & 1) * _REFERENCE_BITS) & _REFERENCE_MASK
 
 
 @codec
-def reference_target(word: Any) -> Any:
-    """An opaque literal, or `first` + where the record of a node starts."""
-    return word & _TARGET_MASK
+def reference_at(records: Any, begin: Any, number: Any) -> Any:
+    """Operand `number` of the rest, whose words begin at `begin`."""
+    return reference_of(records[begin + (number >> 1)], number)
+
+
+@codec
+def words_of_record(inline: Any, rest: Any) -> Any:
+    """How many words a record has, given how many operands of either kind it has."""
+    return 1 + inline + ((rest + 1) >> 1)
+
+
+@codec
+def record_end(at: Any, header: Any) -> Any:
+    """Where the record that starts at `at` ends."""
+    return at + words_of_record(header_inline(header), header_rest(header))
+
+
+@codec
+def state_of_record(record: Any) -> Any:
+    """The number that the states of a node have, given where its record starts."""
+    return record >> 1

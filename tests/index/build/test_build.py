@@ -95,12 +95,13 @@ def test_rules_of_their_own_come_first_then_groups_then_what_is_never_true():
     rules = ["a = 1", "b = 2 and c = 3", "false", "a = 1", "true", "c = 5 or b = 1", "false"]
     built = build(rules)
     start = built.segment.tree.group_start
-    assert built.segment.single.tolist() == [3]
-    assert start.tolist() == [0, 1, 2, 3, 5]
+    assert start.tolist() == [3, 5]
+    assert built.segment.tree.single == 3
+    assert built.segment.tree.group_bounds().tolist() == [0, 1, 2, 3, 5]
     assert sorted(built.order[:3].tolist()) == [1, 4, 5]
     assert sorted(built.order[3:5].tolist()) == [0, 3]
     assert sorted(built.order[5:].tolist()) == [2, 6]
-    assert build([]).segment.single.tolist() == [0]
-    assert build(["a = 1", "a = 1"]).segment.single.tolist() == [0]
+    assert build([]).segment.tree.single == 0
+    assert build(["a = 1", "a = 1"]).segment.tree.single == 0
     matcher = Matcher(enumerate(rules))
     assert sorted(matcher.match({"a": 1, "b": 1})) == [0, 3, 4, 5]

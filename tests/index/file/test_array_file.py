@@ -193,9 +193,19 @@ def test_other_content(tmp_path: Path, content: bytes, problem: str) -> None:
 
 def test_future_version(path: Path) -> None:
     content = bytearray(path.read_bytes())
-    content[12] = 2
+    content[12] = file.VERSION + 1
     path.write_bytes(content)
-    with pytest.raises(IndexFileError, match=r"a newer matchwood \(format 2; this one reads up to"):
+    newer = rf"a newer matchwood \(format {file.VERSION + 1}; this one reads {file.VERSION}\)"
+    with pytest.raises(IndexFileError, match=newer):
+        read(path)
+
+
+def test_earlier_version(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(file, "VERSION", 1)
+    write(path, {}, {})
+    monkeypatch.undo()
+    older = rf"an older matchwood \(format 1; this one reads {file.VERSION}\): save the rules once"
+    with pytest.raises(IndexFileError, match=older):
         read(path)
 
 
@@ -248,7 +258,9 @@ def test_no_bytes_raise_anything_else(
 def forged(header: bytes, total: int | None = None, arrays: bytes = b"") -> bytes:
     """A file whose opening and checksum fit whatever header it is given."""
     body = header + bytes(-(40 + len(header)) % 64) + arrays
-    opening = file._OPENING.pack(b"MATCHWOOD", 1, len(header), total or 40 + len(body), 0)[:32]
+    opening = file._OPENING.pack(
+        b"MATCHWOOD", file.VERSION, len(header), total or 40 + len(body), 0
+    )[:32]
     found = int(checksum(np.frombuffer(opening + header, np.uint8)), 16)
     return opening + found.to_bytes(8, "little") + body
 
@@ -311,7 +323,9 @@ def test_forged_lengths_are_refused(tmp_path: Path) -> None:
         (tmp_path / "f").write_bytes(forged(described(), total, bytes(64)))
         with pytest.raises(IndexFileError):
             read(tmp_path / "f")
-    (tmp_path / "f").write_bytes(file._OPENING.pack(b"MATCHWOOD", 1, 2**64 - 1, 2**64 - 1, 0))
+    (tmp_path / "f").write_bytes(
+        file._OPENING.pack(b"MATCHWOOD", file.VERSION, 2**64 - 1, 2**64 - 1, 0)
+    )
     with pytest.raises(IndexFileError, match="truncated"):
         read(tmp_path / "f")
 

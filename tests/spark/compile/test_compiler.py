@@ -154,10 +154,11 @@ def test_incomplete_and_damaged(spark, tmp_path):
     path = tmp_path / "rules"
     compile_rules(frame(spark, RULES), path=str(path))
     manifest = spark.read.parquet(str(path / "manifest")).first()
-    newer = spark.createDataFrame([(99, manifest["version"], manifest["facts"])], MANIFEST)
-    newer.write.parquet(str(tmp_path / "newer" / "manifest"))
-    with pytest.raises(StoredRulesError, match="newer matchwood"):
-        load(spark, str(tmp_path / "newer"))
+    for number, age in ((99, "newer"), (1, "older")):
+        other = spark.createDataFrame([(number, manifest["version"], manifest["facts"])], MANIFEST)
+        other.write.parquet(str(tmp_path / age / "manifest"))
+        with pytest.raises(StoredRulesError, match=f"{age} matchwood"):
+            load(spark, str(tmp_path / age))
     facts = json.loads(manifest["facts"])
     pieces = path / f"pieces-{facts['token']}"
     kept = spark.read.parquet(str(pieces)).where("kind = 'about'")

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.index.build.arrange_kernels import (
+    EMITTED,
     LiteralTable,
     NodeRoles,
     NodeTable,
@@ -29,9 +30,10 @@ from matchwood.index.build.arrange_kernels import (
     inline_words,
     lay_out_records,
     mark_roles,
-    number_rows,
-    number_used_nodes,
+    mark_used_nodes,
+    measure_records,
     renumber_operands,
+    write_push_places,
 )
 from matchwood.index.build.atom_codes import AtomArrays
 from matchwood.index.build.shared_nodes import SharedNodes
@@ -53,6 +55,7 @@ from matchwood.kernels.pushes import (
     pack_counts,
     pack_group,
 )
+from matchwood.kernels.records import state_of_record
 
 # Push lists, where the list of each node starts, and the trees that find the lists of literals.
 ListsAndTrees = tuple[Int32Array, Int32Array, StabbingTrees]
@@ -62,23 +65,37 @@ class Arranged(NamedTuple):
     """What a segment holds beside its atoms; kernels read these arrays and never write them."""
 
     records: Int64Array
-    used: Int32Array  # one number: how many nodes another node asks for
-    row_literal: Int32Array  # the literal of each row of masks that a batch computes beforehand
-    levels: Int32Array  # first node of each level from 2 on; literals are level 1
-    group_of: Int32Array  # the group of rules whose root a node is, or -1
-    push_at: Int32Array  # where the push list of a node starts, -1 for none; see `kernels.pushes`
-    pushes: Int32Array
-    tree_at: Int32Array  # first tree node of each slot
+    levels: Int32Array  # first node of each level from 2 on, and their number; literals are level 1
+    pushes: Int32Array  # see `kernels.pushes`
+    tree_at: Int32Array  # where the tree of each slot begins, see `stabbing`
     tree_size: Int32Array  # leaves of each slot's tree, a power of two
-    tree_start: Int32Array  # entries of tree node i: stabs[tree_start[i]:tree_start[i + 1]]
-    stab_bound: Int32Array  # bound of an entry: low codes upward, then high codes downward
+    tree_points: Int32Array  # entries of single codes in the slots before
+    tree_start: Int32Array  # entries of place i of all trees: tree_start[i]:tree_start[i + 1]
+    stab_bound: Int32Array  # bound of an entry, but of single codes
     stab_push: Int32Array  # push list of an entry
     literal_push: Int32Array  # push list of each literal, -1 for none
     asked: Int32Array  # literals with a push list that no interval finds: opaque or negated opaque
     asked_push: Int32Array
     literal_group: Int64Array  # (literal, group) of rules that are one predicate, for batches
-    group_start: Int32Array  # rules of group g: group_start[g]:group_start[g + 1]
+    group_start: Int32Array  # bounds of the groups from `single` on; those before have one rule
     always: Int32Array  # groups that are true of every event
+
+    @property
+    def nodes(self) -> int:
+        return int(self.levels[-1])
+
+    @property
+    def single(self) -> int:
+        """Groups below it have one rule, whose ordinal is the number of the group."""
+        return int(self.group_start[0])
+
+    @property
+    def groups(self) -> int:
+        return self.single + len(self.group_start) - 1
+
+    def group_bounds(self) -> Int32Array:
+        """Where the rules of each group begin, and where those of the last one end."""
+        return np.concatenate([np.arange(self.single, dtype=np.int32), self.group_start])
 
 
 def arrange(
@@ -113,18 +130,17 @@ def arrange(
         atoms.slot, atoms.family_low, atoms.family_high, atoms.start, atoms.low, atoms.high,
         atoms.opaque, codes,
     )  # fmt: skip
-    row = np.full(2 * len(atoms.slot), -1, np.int32)
-    rows = number_rows(shared.operands, words, row)
-    row_literal = np.empty(rows, np.int32)
-    row_literal[row[row >= 0]] = np.flatnonzero(row >= 0)
-    used, used_count = number_used_nodes(shared.start, shared.operands, shared.first, number)
-    sizes = np.diff(shared.start)[inverse]
-    start = np.r_[0, np.cumsum(sizes)]
-    record_at = (start[:-1] + np.arange(count)).astype(np.int32)
+    used = np.zeros(count, np.uint8)
+    mark_used_nodes(shared.start, shared.operands, shared.first, number, used)
+    start = np.r_[0, np.cumsum(np.diff(shared.start)[inverse])]
+    sizes = np.empty(count, np.int64)
+    measure_records(shared.start, shared.operands, words, sizes)
+    record_ends = np.cumsum(sizes[inverse])
+    record_at = (record_ends - sizes[inverse]).astype(np.int32)
     nodes = NodeTable(
-        operator, shared.start, shared.operands, inverse, number, access[inverse], chance
+        operator, shared.start, shared.operands, inverse, number, access[inverse], chance, group_of
     )
-    literals = LiteralTable(words, probability, atoms.opaque, row)
+    literals = LiteralTable(words, probability, atoms.opaque)
 
     def lists_and_trees() -> ListsAndTrees:
         operands = np.empty_like(shared.operands)
@@ -133,11 +149,11 @@ def arrange(
         )
         pushes, push_at, literal_push = _pushes(
             operator, start, operands, shared.first, nodes.access, group_of, record_at,
-            literal_group, len(row),
+            literal_group,
         )  # fmt: skip
         return pushes, push_at, stabbing_trees(literal_push, atoms, codes)
 
-    records = np.empty(len(shared.operands) + count, np.int64)
+    records = np.empty(int(record_ends[-1]) if count else 0, np.int64)
     made = in_threads(
         [
             lists_and_trees,
@@ -150,17 +166,18 @@ def arrange(
     )
     found: ListsAndTrees = made[0]
     pushes, push_at, trees = found
+    write_push_places(records, record_at, push_at)
     top = int(level.max()) if count else 1
     levels = np.searchsorted(level[inverse], np.arange(2, top + 2)).astype(np.int32)
     arranged = Arranged(
-        records, np.array([used_count], np.int32), row_literal, levels, group_of, push_at, pushes,
+        records, levels, pushes,
         *trees, literal_group, group_start, np.array(always, np.int32),
     )  # fmt: skip
     return arranged, order
 
 
 def _groups(roots: Int32Array) -> tuple[Int64Array, Int32Array, Int64Array]:
-    """Rules with the same root form a group: (order of rules, bounds of groups, their roots).
+    """Rules with the same root form a group: (order of rules, `group_start`, roots of groups).
 
     Groups of one rule come first, so that their numbers are the ordinals of their rules. Rules that
     are never true belong to no group, and come last.
@@ -172,7 +189,8 @@ def _groups(roots: Int32Array) -> tuple[Int64Array, Int32Array, Int64Array]:
     ordered = roots[order][:live]
     first = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if live else np.empty(0, int)
     start = np.r_[first, live].astype(np.int32)
-    return order, start, ordered[first].astype(np.int64)
+    alone = int((np.diff(start) == 1).sum())
+    return order, start[alone:], ordered[first].astype(np.int64)
 
 
 def _order(
@@ -203,12 +221,15 @@ def _pushes(
     group_of: Int32Array,
     record_at: Int32Array,
     literal_group: Int64Array,
-    literals: int,
 ) -> tuple[Int32Array, Int32Array, Int32Array]:
-    """(push lists, where each node's list starts, where each literal's list starts)."""
+    """(push lists, where each node's list starts, where each literal's list starts).
+
+    An `or` whose operands emit its rules has no list; its group stands in place of one, so that
+    the group can be found.
+    """
     role = mark_roles(operator, start, operands, first, access, group_of)
     roles = NodeRoles(role, operator, start, operands, first, access, group_of)
-    total = max(first, literals) + len(operator)
+    total = first + len(operator)
     sizes = np.zeros((total, COUNT_COLUMNS), np.int32)
     only = np.full(total, -1, np.int32)  # the last group that a source emits
     count_pushes(roles, literal_group, sizes, only)
@@ -221,13 +242,15 @@ def _pushes(
     lengths[one_group] = 0
     at = np.where(lengths > 0, np.cumsum(lengths) - lengths, NO_LIST).astype(np.int32)
     at[one_group] = pack_group(only[one_group])
+    emitted = np.flatnonzero(role == EMITTED)
+    at[first + emitted] = pack_group(group_of[emitted])
     pushes = np.zeros(int(lengths.sum()), np.int32)
     live = at >= 0
-    numbers = np.arange(total) - first
-    pushes[at[live]] = np.maximum(numbers[live], -1)
+    source = np.r_[np.full(first, -1, np.int32), state_of_record(record_at)]
+    pushes[at[live]] = source[live]
     pushes[at[live] + 1] = np.where(wide, WIDE, pack_counts(ranges, ors, groups))[live]
     for column in range(COUNT_COLUMNS):
         pushes[at[live & wide] + HEAD + column] = sizes[live & wide, column]
     if len(pushes):
         fill_pushes(roles, literal_group, record_at, sizes, at, pushes)
-    return pushes, at[first : first + len(operator)].copy(), at[:literals].copy()
+    return pushes, at[first:].copy(), at[:first].copy()

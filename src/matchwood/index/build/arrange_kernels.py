@@ -19,13 +19,13 @@ from matchwood.kernels.records import (
     LITERAL,
     MAX_SLOTS,
     NOT_INLINE,
-    has_row,
+    add_reference,
     mark_used,
     pack_header,
     pack_interval,
-    pack_reference,
     pack_several,
-    word_slot,
+    with_push,
+    words_of_record,
 )
 from matchwood.kernels.sorting import sort_by_keys
 
@@ -49,6 +49,7 @@ class NodeTable(NamedTuple):
     number: Int64Array  # the new number of each node, by old number
     access: Int64Array  # the access operand, a reference with new numbers, by new number
     chance: NDArray[np.float32]  # of being true, by old number
+    group_of: Int32Array  # the group of rules whose root a node is, or -1, by new number
 
 
 class LiteralTable(NamedTuple):
@@ -57,7 +58,6 @@ class LiteralTable(NamedTuple):
     word: Int64Array  # see `inline_words`
     probability: NDArray[np.float32]
     opaque: Int32Array  # -1 where an atom is a set of codes
-    row: Int32Array  # see `number_rows`
 
 
 class NodeRoles(NamedTuple):
@@ -112,26 +112,9 @@ def renumber_operands(start, operands, first, inverse, number, new_start, new_op
             at += 1
 
 
-@lean
-def number_rows(operands, words, row):
-    """Number the literals among the operands that need a row, in `row`, in the order of literals;
-    how many they are. All of `row` is -1 before."""
-    first = len(words)
-    for ref in operands:
-        if ref < first and (words[ref] == NOT_INLINE or has_row(words[ref])):
-            row[ref] = 0
-    rows = 0
-    for literal in range(first):
-        if row[literal] == 0:
-            row[literal] = rows
-            rows += 1
-    return rows
-
-
 @compiled
 def inline_words(slot, family_low, family_high, iv_start, iv_low, iv_high, opaque, codes):
-    """The inline word of each literal, or NOT_INLINE; the rows of those that have one are not
-    numbered yet."""
+    """The inline word of each literal, or NOT_INLINE."""
     words = np.full(2 * len(slot), NOT_INLINE, np.int64)
     for atom in range(len(slot)):
         where = slot[atom]
@@ -141,8 +124,10 @@ def inline_words(slot, family_low, family_high, iv_start, iv_low, iv_high, opaqu
         low, high = np.int64(1), np.int64(0)  # true of no code
         if count > 0:
             low, high = np.int64(iv_low[begin]), np.int64(iv_high[begin])
-        several = pack_several(where, 0)
-        words[pack_literal(atom, 0)] = several if count > 1 else pack_interval(where, 0, low, high)
+        word = pack_interval(where, 0, low, high)
+        if count > 1:
+            word = pack_several(where, pack_literal(atom, 0))
+        words[pack_literal(atom, 0)] = word
         family_from, family_to = np.int64(family_low[atom]), np.int64(family_high[atom])
         if count == 0:
             word = pack_interval(where, 1, family_from, family_to)
@@ -151,25 +136,29 @@ def inline_words(slot, family_low, family_high, iv_start, iv_low, iv_high, opaqu
         elif count == 1 and high == family_to:
             word = pack_interval(where, 1, family_from, low - 1)
         else:
-            word = several
+            word = pack_several(where, pack_literal(atom, 1))
         words[pack_literal(atom, 1)] = word
     return words
 
 
-@compiled
-def number_used_nodes(start, operands, first, number):
-    """The number of each node among those that another node asks for, -1 for the others; and how
-    many there are."""
-    used = np.full(len(number), -1, np.int32)
+@lean
+def mark_used_nodes(start, operands, first, number, used):
+    """Set `used` to 1, by new number, for each node that another node asks for."""
     for i in range(start[len(number)]):
         if operands[i] >= first:
-            used[number[operands[i] - first]] = 0
-    count = 0
-    for node in range(len(number)):
-        if used[node] == 0:
-            used[node] = count
-            count += 1
-    return used, count
+            used[number[operands[i] - first]] = 1
+
+
+@lean
+def measure_records(start, operands, words, sizes):
+    """Write how many words the record of each node has, by old number."""
+    first = len(words)
+    for node in range(len(sizes)):
+        inline = 0
+        for i in range(start[node], start[node + 1]):
+            ref = operands[i]
+            inline += ref < first and words[ref] != NOT_INLINE
+        sizes[node] = words_of_record(inline, start[node + 1] - start[node] - inline)
 
 
 @compiled
@@ -204,33 +193,31 @@ def _sorted_operands(node, nodes, literals, refs, keys):
 
 
 @lean
-def _write_record(ordered, literals, used, record_at, records, at):
-    """Write the operands of a record from records[at] on: (inline words, end)."""
-    words, row = literals.word, literals.row
+def _write_record(ordered, literals, record_at, records, at):
+    """Write the operands of a record from records[at] on: (inline words, references)."""
+    words = literals.word
     first = len(words)
     begin = at
     for ref in ordered:
         if ref < first and words[ref] != NOT_INLINE:
-            word = words[ref]
-            if has_row(word):
-                word = pack_several(word_slot(word), row[ref])
-            records[at] = word
+            records[at] = words[ref]
             at += 1
     inline = at - begin
+    rest = 0
     for ref in ordered:
-        if ref >= first:
-            node = ref - first
-            records[at] = pack_reference(used[node], first + np.int64(record_at[node]))
-            at += 1
-        elif words[ref] == NOT_INLINE:
-            records[at] = pack_reference(row[ref], ref)
-            at += 1
-    return inline, at
+        if ref < first and words[ref] != NOT_INLINE:
+            continue
+        target = np.int64(ref if ref < first else first + record_at[ref - first])
+        word = records[at + (rest >> 1)] if rest & 1 else np.int64(0)
+        records[at + (rest >> 1)] = add_reference(word, rest, target)
+        rest += 1
+    return inline, rest
 
 
 @compiled
 def lay_out_records(nodes, literals, used, record_at, records, low, high):
-    """Write the records of the nodes low..high; see `kernels.records`."""
+    """Write the records of the nodes low..high, without the places of their push lists; see
+    `kernels.records`."""
     widest = 0
     for node in range(low, high):
         old = nodes.inverse[node]
@@ -241,11 +228,20 @@ def lay_out_records(nodes, literals, used, record_at, records, low, high):
     for node in range(low, high):
         at = np.int64(record_at[node])
         size = _sorted_operands(node, nodes, literals, refs, keys)
-        inline, end = _write_record(refs[:size], literals, used, record_at, records, at + 1)
+        inline, rest = _write_record(refs[:size], literals, record_at, records, at + 1)
         access = refs[0] < first and literals.word[refs[0]] != NOT_INLINE
         is_and = nodes.operator[node] == AND
-        header = pack_header(node, is_and, access, inline, end - at - 1 - inline)
-        records[at] = mark_used(header) if used[node] >= 0 else header
+        root = nodes.group_of[node] >= 0
+        header = pack_header(is_and, root, access, inline, rest)
+        records[at] = mark_used(header) if used[node] else header
+
+
+@lean
+def write_push_places(records, record_at, push_at):
+    """Add the places of push lists to the headers of all nodes."""
+    for node in range(len(record_at)):
+        at = np.int64(record_at[node])
+        records[at] = with_push(records[at], push_at[node])
 
 
 @compiled

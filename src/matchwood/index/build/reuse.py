@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from matchwood.index.build.reuse_kernels import cover_nodes, renumber_nodes, topological_numbers
 from matchwood.index.build.shared_nodes import SharedNodes
 
-# Operands of a node, at most: a record counts its inline operands and its references in 15 and 14
-# bits.
+# Operands of a node, at most: a record counts its inline operands and its references in 14 bits.
 MAX_OPERANDS = 8_000
 
 

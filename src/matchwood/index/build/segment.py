@@ -6,7 +6,6 @@ text, tags, priority) is kept outside, by ordinal.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -90,22 +89,20 @@ class Segment:
         self.lazy = [number for number, node in enumerate(opaque) if kind_of(node) == LAZY]
 
     @property
-    def single(self) -> Int32Array:
-        """One number: groups below it have one rule, whose ordinal is the number of the group."""
-        start = self.tree.group_start
-        groups = range(len(start) - 1)
-        single = bisect_left(groups, True, key=lambda group: start[group + 1] != group + 1)
-        return np.array([single], np.int32)
+    def nodes(self) -> int:
+        return self.tree.nodes
 
     @property
-    def nodes(self) -> int:
-        return len(self.tree.group_of)
+    def bytes_of_arrays(self) -> dict[str, int]:
+        """Bytes of each array that kernels read, without the texts and ids of rules."""
+        atoms = self.atoms
+        rest = {"rows": self.rows, "start": atoms.start, "low": atoms.low, "high": atoms.high}
+        return {name: array.nbytes for name, array in (self.tree._asdict() | rest).items()}
 
     @property
     def bytes(self) -> int:
-        """Bytes of the arrays that kernels read, without the texts and ids of rules."""
-        arrays = (*self.tree, self.rows, self.atoms.start, self.atoms.low, self.atoms.high)
-        return sum(array.nbytes for array in arrays)
+        """Bytes of all these arrays."""
+        return sum(self.bytes_of_arrays.values())
 
 
 def build(

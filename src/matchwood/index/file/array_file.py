@@ -36,8 +36,8 @@ from numpy.typing import NDArray
 from matchwood.index.file.checksum_kernels import checksum_words
 from matchwood.kernels.array_types import Int64Array, UInt8Array
 
-# The version of the format that is written; files of a later one are refused.
-VERSION = 1
+# The version of the format that is written; files of any other one are refused.
+VERSION = 2
 
 # The bytes that every file starts with.
 MAGIC = b"MATCHWOOD"
@@ -248,7 +248,7 @@ def _header(data: UInt8Array, path: Name) -> tuple[dict[str, Any], dict[str, _De
         raise IndexFileError(f"is truncated: it ends after {len(data)} bytes", path)
     _, version, length, total, expected = _OPENING.unpack(start)
     if version > VERSION:
-        problem = f"(format {version}; this one reads up to {VERSION})"
+        problem = f"(format {version}; this one reads {VERSION})"
         raise IndexFileError(f"was made by a newer matchwood {problem}", path)
     if length > len(data) - _OPENING.size:
         raise IndexFileError(f"is truncated: it ends in its header of {length} bytes", path)
@@ -260,6 +260,9 @@ def _header(data: UInt8Array, path: Name) -> tuple[dict[str, Any], dict[str, _De
         raise IndexFileError(f"is truncated: {len(data)} bytes of {total} are there", path)
     if len(data) > total:
         raise IndexFileError(f"is altered: {len(data) - total} bytes follow its end", path)
+    if version < VERSION:
+        problem = f"(format {version}; this one reads {VERSION}): save the rules once more"
+        raise IndexFileError(f"was made by an older matchwood {problem}", path)
     begin = _aligned(_OPENING.size + length)
     try:
         meta, described, end = _parsed(header, begin)

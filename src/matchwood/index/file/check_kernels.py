@@ -10,25 +10,27 @@ from matchwood.index.file.push_list_check_kernels import (
     FINE,
 )
 from matchwood.kernels.compiled import compiled
-from matchwood.kernels.pushes import NO_LIST
+from matchwood.kernels.pushes import NO_LIST, last_group, list_bounds
 from matchwood.kernels.records import (
     GROUP,
     INTERVAL,
     LAZY,
     LITERAL,
     VALUE_TEST,
-    has_row,
     header_access,
     header_inline,
     header_is_and,
-    header_node,
+    header_is_root,
+    header_push,
     header_rest,
+    is_several,
     is_used,
-    reference_number,
-    reference_target,
+    record_end,
+    reference_at,
+    state_of_record,
     word_high,
+    word_literal,
     word_low,
-    word_row,
     word_slot,
 )
 
@@ -64,15 +66,6 @@ def check_atoms(slot, family_low, family_high, start, low, high, kind, opaque, c
 
 
 @compiled
-def check_rows(row_literal, first):
-    """Rows belong to literals; two rows of the same literal would do no harm."""
-    for i in range(len(row_literal)):
-        if row_literal[i] < 0 or row_literal[i] >= first:
-            return i
-    return FINE
-
-
-@compiled
 def check_levels(levels, count):
     """Levels reach from 0 to the number of nodes, and none is empty."""
     if len(levels) == 0 or levels[0] != 0 or levels[-1] != count:
@@ -85,8 +78,8 @@ def check_levels(levels, count):
 
 @compiled
 def check_groups(group_start, rules):
-    """Groups are not empty, follow each other from 0 on, and have no more rules than there are."""
-    if group_start[0] != 0:
+    """Groups are not empty, follow each other, and have no more rules than there are."""
+    if group_start[0] < 0 or group_start[0] > rules:
         return 0
     for i in range(1, len(group_start)):
         if group_start[i] <= group_start[i - 1] or group_start[i] > rules:
@@ -95,8 +88,9 @@ def check_groups(group_start, rules):
 
 
 @compiled
-def check_claims(group_of, literal_group, always, groups, first):
-    """A group belongs to one node or one literal, or is the one that is always true."""
+def check_claims(records, pushes, literal_group, always, groups, first):
+    """A group belongs to one node or one literal, or is the one that is always true; the push list
+    of a node that has one ends with it."""
     taken = np.zeros(groups, np.uint8)
     if len(always) > 1:
         return len(always)
@@ -104,12 +98,22 @@ def check_claims(group_of, literal_group, always, groups, first):
         if group < 0 or group >= groups:
             return 0
         taken[group] = 1
-    for i in range(len(group_of)):
-        group = group_of[i]
-        if group != -1:
+    at = np.int64(0)
+    while at < len(records):
+        header = records[at]
+        if header_is_root(header):
+            push = header_push(header)
+            if push >= 0:
+                _, _, ors_end, end = list_bounds(pushes, push)
+                if ors_end == end:
+                    return at
+            group = np.int64(NO_LIST)
+            if push != NO_LIST:
+                group = np.int64(last_group(pushes, push))
             if group < 0 or group >= groups or taken[group]:
-                return i
+                return at
             taken[group] = 1
+        at = record_end(at, header)
     for i in range(len(literal_group)):
         literal, root = literal_group[i, LITERAL], literal_group[i, GROUP]
         if literal < 0 or literal >= first or root < 0 or root >= groups or taken[root]:
@@ -119,61 +123,61 @@ def check_claims(group_of, literal_group, always, groups, first):
 
 
 @compiled
-def check_records(
-    records, levels, push_at, codes, row_literal, first, expected, record_at, wakeable
-):
-    """Records follow each other without gaps, numbered in order; every word of a record is one
-    that kernels can follow; references to nodes go to lower levels, so that no stack of kernels
-    is deeper than there are levels."""
-    count = len(record_at)
-    used_at = np.empty(max(0, min(expected, count)), np.int32)  # records that others ask for
-    used = 0
-    used_below = 0  # how many of them are on lower levels
-    level = 0
-    at = 0
-    for node in range(count):
-        if node == levels[level]:
-            used_below = used
-            level += 1
+def locate_nodes(records, record_at, push_at):
+    """Write where the records of all nodes start, and where their push lists are: records follow
+    each other without gaps, and none is without operands."""
+    at = np.int64(0)
+    for node in range(len(record_at)):
         if at >= len(records):
             return node
         header = records[at]
-        inline = header_inline(header)
-        inline_end = at + 1 + inline
-        end = inline_end + header_rest(header)
-        if header_node(header) != node or end > len(records) or end == at + 1:
+        end = record_end(at, header)
+        if end > len(records) or end == at + 1:
             return node
-        access = header_access(header)
-        if access > 1 or access > inline:
+        record_at[node] = at
+        push_at[node] = header_push(header)
+        at = end
+    return FINE if at == len(records) else len(record_at)
+
+
+@compiled
+def check_records(records, record_at, push_at, levels, codes, first, wakeable):
+    """Every word of a record is one that kernels can follow; references to nodes go to lower
+    levels, so that no stack of kernels is deeper than there are levels."""
+    count = len(record_at)
+    node_of = np.full(state_of_record(len(records)) + 1, -1, np.int32)
+    for node in range(count):
+        node_of[state_of_record(record_at[node])] = node
+    below = 0  # how many nodes are on lower levels
+    level = 0
+    for node in range(count):
+        if node == levels[level]:
+            below = node
+            level += 1
+        at = np.int64(record_at[node])
+        header = records[at]
+        inline_end = at + 1 + header_inline(header)
+        if header_access(header) > header_inline(header):
             return node
         for k in range(at + 1, inline_end):
             word = records[k]
             slot = word_slot(word)
             if slot >= len(codes):
                 return node
-            if has_row(word):
-                row = word_row(word)
-                if row >= len(row_literal):
+            if is_several(word):
+                if word_literal(word) >= first:
                     return node
             else:
                 high = word_high(word)
                 if high >= codes[slot] or word_low(word) > high + 1:
                     return node
-        for k in range(inline_end, end):
-            word = records[k]
-            ref = reference_target(word)
-            other = reference_number(word)
+        for number in range(header_rest(header)):
+            ref = reference_at(records, inline_end, number)
             if ref >= first:
-                if other < 0 or other >= used_below or used_at[other] != ref - first:
+                if ref - first >= len(records) or not is_used(records[ref - first]):
                     return node
-            elif other < 0 or other >= len(row_literal) or row_literal[other] != ref:
-                return node
-        if is_used(header):
-            if used == len(used_at):
-                return node
-            used_at[used] = at
-            used += 1
-        record_at[node] = at
+                other = node_of[state_of_record(ref - first)]
+                if other < 0 or other >= below or record_at[other] != ref - first:
+                    return node
         wakeable[node] = header_is_and(header) and push_at[node] != NO_LIST
-        at = end
-    return FINE if at == len(records) and used == expected else count
+    return FINE

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from matchwood.kernels.compiled import codec, compiled, inlined
 from matchwood.kernels.programs import atom_of, pack_literal
 from matchwood.kernels.pushes import HEAD, NO_LIST, WIDE, WIDE_HEAD, group_of_list, list_bounds
-from matchwood.kernels.records import header_node
+from matchwood.kernels.records import FIRST_VALUE, state_of_record
 
 # What a check returns if all is well; otherwise it returns where something is wrong.
 FINE = -1
@@ -93,7 +93,7 @@ def _next_list(pushes_of, begin, groups, never):
 
 
 @compiled
-def check_lists(pushes, literal_push, push_at, groups, never, lists):
+def check_lists(pushes, literal_push, push_at, record_at, groups, never, lists):
     """Push lists fill their array: those of literals, then those of nodes, each in order and
     where its literal or node says."""
     at = np.int64(0)
@@ -116,7 +116,7 @@ def check_lists(pushes, literal_push, push_at, groups, never, lists):
                 return at
             lists.weight[at >> 1] = _pack_weight(woken, places, at)
         elif node < len(push_at):
-            if pushes[at] != node or push_at[node] != at:
+            if pushes[at] != state_of_record(record_at[node]) or push_at[node] != at:
                 return at
             node = _next_list(push_at, node + 1, groups, never)
         else:
@@ -130,6 +130,9 @@ def check_lists(pushes, literal_push, push_at, groups, never, lists):
 def check_list_contents(pushes, lists, records, record_at, wakeable, groups, never):
     """Ranges are of `and`s that have a push list, each in one range; `or`s are lists of nodes;
     groups are not the one that is always true."""
+    node_of = np.full(state_of_record(len(records)) + 1, -1, np.int32)
+    for node in range(len(record_at)):
+        node_of[state_of_record(record_at[node])] = node
     nodes_from = lists.nodes_from[0]
     at = np.int64(0)
     while at < len(pushes):
@@ -138,8 +141,8 @@ def check_list_contents(pushes, lists, records, record_at, wakeable, groups, nev
             record, size = pushes[i], np.int64(pushes[i + 1])
             if record < 0 or record >= len(records) or size < 1:
                 return i
-            node = header_node(records[record])
-            if node >= len(record_at) or record_at[node] != record or node + size > len(record_at):
+            node = node_of[state_of_record(record)]
+            if node < 0 or record_at[node] != record or node + size > len(record_at):
                 return i
             for k in range(node, node + size):
                 if not wakeable[k]:
@@ -162,22 +165,29 @@ def check_list_contents(pushes, lists, records, record_at, wakeable, groups, nev
 
 
 @compiled
-def check_trees(tree_at, tree_size, tree_start, codes):
-    """A tree for each slot, one after the other, with leaves for all codes."""
-    at = np.int64(0)
+def check_trees(tree_at, tree_size, tree_points, tree_start, bounds, codes):
+    """A tree for each slot, one after the other, with leaves for all codes; all entries but those
+    at leaves have one of the `bounds`."""
+    at = np.int64(1)
     for slot in range(len(codes)):
         size = tree_size[slot]
         if codes[slot] < 2 or codes[slot] > size or size > 1 << 29 or size & (size - 1):
             return slot
         if tree_at[slot] != at:
             return slot
-        at += 2 * np.int64(size)
-    if at + 1 != len(tree_start) or tree_start[0] != 0:
+        at += 2 * np.int64(size) + 1
+    if at != len(tree_start) or tree_start[0] != 0:
         return len(codes)
     for i in range(len(tree_start) - 1):
         if tree_start[i] > tree_start[i + 1]:
             return i
-    return FINE
+    points = np.int64(0)
+    for slot in range(len(codes)):
+        if tree_points[slot] != points:
+            return slot
+        at, size = np.int64(tree_at[slot]), np.int64(tree_size[slot])
+        points += tree_start[at + 2 * size] - tree_start[at + size]
+    return FINE if tree_start[-1] - points == bounds else len(codes)
 
 
 @inlined
@@ -192,30 +202,36 @@ def _weight(push, lists, groups, never):
 
 
 @compiled
-def _weigh_stabs(at, size, codes, tree_start, bound, push, lists, groups, never, queued, woken):
+def _weigh_stabs(
+    at, size, points, codes, tree_start, bound, push, lists, groups, never, queued, woken
+):
     """Add up what each code of a slot finds in the tree at `at`, as differences from code to code;
     returns the first entry that is wrong, or FINE."""
     width = 2 * size
-    for node in range(1, 2 * size):
-        if node & (node - 1) == 0:
+    for node in range(-1, 2 * size):
+        if node > 0 and node & (node - 1) == 0:
             width >>= 1  # a new level: a tree node stands for that many codes
         low = np.int64(tree_start[at + node])
         high = np.int64(tree_start[at + node + 1])
         begin = node * width - size
         middle = begin + (width >> 1)
         half = (low + high) >> 1
-        if width == 1:
-            half = low
-        elif (high - low) & 1:
+        if node > 0 and width > 1 and (high - low) & 1:
             return low
         for i in range(low, high):
             weight = _weight(push[i], lists, groups, never)
-            code = np.int64(bound[i])
+            code = begin if width == 1 else np.int64(bound[i - points])
             if weight == 0 or code < 0 or code >= codes:
                 return i
-            # true of codes from the bound to the middle, or from the middle to the bound
-            a = max(begin, code) if i < half else middle
-            b = middle if i < half else min(begin + width, code + 1)
+            if node == -1:  # true of codes from the bound on
+                a, b = code, size
+            elif node == 0:  # up to the bound
+                a, b = np.int64(FIRST_VALUE), code + 1
+            elif width == 1:
+                a, b = code, code + 1
+            else:  # from the bound to the middle, or from the middle to the bound
+                a = max(begin, code) if i < half else middle
+                b = middle if i < half else min(begin + width, code + 1)
             if a < b:
                 queued[a] += _places(weight)
                 queued[b] -= _places(weight)
@@ -226,8 +242,8 @@ def _weigh_stabs(at, size, codes, tree_start, bound, push, lists, groups, never,
 
 @compiled
 def check_stabs(
-    tree_at, tree_size, tree_start, bound, push, literal_push, lists, atom_slot, atom_opaque,
-    codes, groups, never,
+    tree_at, tree_size, tree_points, tree_start, bound, push, literal_push, lists, atom_slot,
+    atom_opaque, codes, groups, never,
 ):  # fmt: skip
     """Entries have push lists of literals, and those found by one code weigh no more than the
     lists of all literals of the slot, which a list of values may find."""
@@ -244,11 +260,10 @@ def check_stabs(
         at = np.int64(tree_at[slot])
         queued[: size + 1] = 0
         woken[: size + 1] = 0
-        if tree_start[at] != tree_start[at + 1]:
-            return tree_start[at]
         wrong = _weigh_stabs(
-            at, size, codes[slot], tree_start, bound, push, lists, groups, never, queued, woken
-        )
+            at, size, np.int64(tree_points[slot]), codes[slot], tree_start, bound, push, lists,
+            groups, never, queued, woken,
+        )  # fmt: skip
         if wrong != FINE:
             return wrong
         most_queued, most_woken = np.int64(0), np.int64(0)

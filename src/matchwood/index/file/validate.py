@@ -9,7 +9,7 @@ are right: a forged index may match whatever it likes.
 from __future__ import annotations
 
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from matchwood.index.file.check_kernels import (
     check_groups,
     check_levels,
     check_records,
-    check_rows,
+    locate_nodes,
 )
 from matchwood.index.file.push_list_check_kernels import (
     FINE,
@@ -56,17 +56,37 @@ def validate(tree: Arranged, atoms: AtomArrays, codes: Int32Array, rules: int, o
     atoms = atoms._replace(kind=atoms.kind.astype(np.int32))
     atoms = AtomArrays(*(_fixed(array) for array in atoms))
     codes = _fixed(codes)
-    _refuse("levels", check_levels(tree.levels, len(tree.group_of)))
+    _refuse("groups of rules", check_groups(tree.group_start, rules))
+    nodes = _nodes(tree)
+    if tree.groups > tree.nodes + len(tree.literal_group) + len(tree.always):
+        raise IndexFileError("holds an index that is not sound: more groups of rules than roots")
     lists = _empty_lists(tree.pushes)
     with ThreadPoolExecutor(2) as beside:  # kernels release the GIL
-        walked = beside.submit(_check_lists, tree, lists)
-        simple = beside.submit(_check_simple, tree, atoms, codes, rules, opaque)
+        walked = beside.submit(_check_lists, tree, nodes, lists)
+        simple = beside.submit(_check_simple, tree, atoms, codes, opaque, walked)
         lookups = beside.submit(_check_found, tree, atoms, codes, lists, walked)
         try:
-            _check_nodes(tree, codes, 2 * len(atoms.slot), lists, walked)
+            _check_nodes(tree, nodes, codes, 2 * len(atoms.slot), lists, walked)
         finally:
             simple.result()
         lookups.result()
+
+
+class Nodes(NamedTuple):
+    """Where the record of each node starts, and where its push list is."""
+
+    record_at: Int32Array
+    push_at: Int32Array
+
+
+def _nodes(tree: Arranged) -> Nodes:
+    count = int(tree.levels[-1]) if len(tree.levels) else -1
+    if not 0 <= count <= len(tree.records):
+        raise IndexFileError(f"holds levels of {count} nodes")
+    _refuse("levels", check_levels(tree.levels, count))
+    nodes = Nodes(np.empty(count, np.int32), np.empty(count, np.int32))
+    _refuse("places of records", locate_nodes(tree.records, *nodes))
+    return Nodes(*(_fixed(array) for array in nodes))
 
 
 def _empty_lists(pushes: Int32Array) -> Lists:
@@ -76,21 +96,23 @@ def _empty_lists(pushes: Int32Array) -> Lists:
 
 
 def _check_simple(
-    tree: Arranged, atoms: AtomArrays, codes: Int32Array, rules: int, opaque: int
+    tree: Arranged, atoms: AtomArrays, codes: Int32Array, opaque: int, walked: Future[None]
 ) -> None:
     """The checks that no other one relies on."""
-    groups, first = len(tree.group_start) - 1, 2 * len(atoms.slot)
     _refuse("atoms", check_atoms(*atoms, codes, opaque))
-    _refuse("rows of masks", check_rows(tree.row_literal, first))
-    _refuse("groups of rules", check_groups(tree.group_start, rules))
-    claims = check_claims(tree.group_of, tree.literal_group, tree.always, groups, first)
+    walked.result()
+    claims = check_claims(
+        tree.records, tree.pushes, tree.literal_group, tree.always, tree.groups,
+        2 * len(atoms.slot),
+    )  # fmt: skip
     _refuse("groups of nodes and literals", claims)
 
 
-def _check_lists(tree: Arranged, lists: Lists) -> None:
+def _check_lists(tree: Arranged, nodes: Nodes, lists: Lists) -> None:
     walked = check_lists(
-        tree.pushes, tree.literal_push, tree.push_at, len(tree.group_start) - 1, _never(tree), lists
-    )
+        tree.pushes, tree.literal_push, nodes.push_at, nodes.record_at, tree.groups, _never(tree),
+        lists,
+    )  # fmt: skip
     _refuse("push lists", walked)
 
 
@@ -99,10 +121,13 @@ def _check_found(
 ) -> None:
     """What an event finds: stabbing trees, and literals that are always asked."""
     walked.result()
-    _refuse("stabbing trees", check_trees(tree.tree_at, tree.tree_size, tree.tree_start, codes))
+    trees = check_trees(
+        tree.tree_at, tree.tree_size, tree.tree_points, tree.tree_start, len(tree.stab_bound), codes
+    )
+    _refuse("stabbing trees", trees)
     stabs = check_stabs(
-        tree.tree_at, tree.tree_size, tree.tree_start, tree.stab_bound, tree.stab_push,
-        tree.literal_push, lists, atoms.slot, atoms.opaque, codes, len(tree.group_start) - 1,
+        tree.tree_at, tree.tree_size, tree.tree_points, tree.tree_start, tree.stab_bound,
+        tree.stab_push, tree.literal_push, lists, atoms.slot, atoms.opaque, codes, tree.groups,
         _never(tree),
     )  # fmt: skip
     _refuse("entries of stabbing trees", stabs)
@@ -111,20 +136,20 @@ def _check_found(
 
 
 def _check_nodes(
-    tree: Arranged, codes: Int32Array, first: int, lists: Lists, walked: Future[None]
+    tree: Arranged,
+    nodes: Nodes,
+    codes: Int32Array,
+    first: int,
+    lists: Lists,
+    walked: Future[None],
 ) -> None:
     """What follows from it: records, and the contents of push lists."""
-    count, groups = len(tree.group_of), len(tree.group_start) - 1
-    record_at = np.empty(count, np.int32)
-    wakeable = np.zeros(count, np.uint8)  # an `and` with a push list, not yet in a range
-    records = check_records(
-        tree.records, tree.levels, tree.push_at, codes, tree.row_literal, first, tree.used[0],
-        record_at, wakeable,
-    )  # fmt: skip
+    wakeable = np.zeros(tree.nodes, np.uint8)  # an `and` with a push list, not yet in a range
+    records = check_records(tree.records, *nodes, tree.levels, codes, first, wakeable)
     _refuse("records", records)
     walked.result()
     contents = check_list_contents(
-        tree.pushes, lists, tree.records, record_at, wakeable, groups, _never(tree)
+        tree.pushes, lists, tree.records, nodes.record_at, wakeable, tree.groups, _never(tree)
     )
     _refuse("contents of push lists", contents)
 
@@ -157,10 +182,8 @@ def _shapes(tree: Arranged, atoms: AtomArrays, codes: Int32Array) -> None:
         if (array.dtype != dtype and not narrow) or array.ndim == 0 or array.shape != shape:
             raise IndexFileError(f"holds {name} as {array.dtype} of shape {array.shape}")
     same = [
-        ("group_of", "push_at"),
-        ("stab_bound", "stab_push"),
         ("asked", "asked_push"),
-        ("tree_at", "tree_size", "codes"),
+        ("tree_at", "tree_size", "tree_points", "codes"),
         ("slot", "family_low", "family_high", "kind", "opaque"),
         ("low", "high"),
     ]
@@ -169,6 +192,6 @@ def _shapes(tree: Arranged, atoms: AtomArrays, codes: Int32Array) -> None:
         if len({lengths[name] for name in names}) > 1:
             raise IndexFileError(f"holds arrays of different lengths: {', '.join(names)}")
     atom_count = lengths["slot"]
-    lacking = not lengths["tree_start"] or not lengths["group_start"] or lengths["used"] != 1
+    lacking = not lengths["tree_start"] or not lengths["group_start"]
     if lacking or (lengths["start"], lengths["literal_push"]) != (atom_count + 1, 2 * atom_count):
         raise IndexFileError("holds arrays whose lengths do not fit together")

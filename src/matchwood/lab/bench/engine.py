@@ -6,7 +6,7 @@ Machines are noisy, so the Scan is timed in turn with the matches that it is com
 scan, then a few events through the kernel, then the same events through `match` and through
 `match_ids`, and so on; for batches, one scan before and one after each sweep. A scan empties the
 caches, hence a few events per scan instead of one. All answers of Scan are compared with those of
-`match`.
+`match`. With `--distribution none`, rules are built and nothing is matched.
 """
 
 from __future__ import annotations
@@ -45,20 +45,21 @@ Event = dict[str, int]
 def main() -> None:
     parser = BenchOptions(__doc__).size("rules", full=1_000_000, small=10_000)
     parser.size("events", full=2 * EVENTS, small=EVENTS)
-    parser.add_argument("--distribution", choices=(*DISTRIBUTIONS, "both"), default="both")
+    parser.add_argument("--distribution", choices=(*DISTRIBUTIONS, "both", "none"), default="both")
     options = parser.read()
     workload = AbeGen(rules=options.rules, seed=options.seed)
     texts = workload.texts()
     warm_up()
     common: Figures = {"workload": "ABE-Gen", "rules": options.rules, "events": options.events}
     matcher = build(texts, common)
-    scanner = Scanner(texts)
     results: dict[str, Figures] = {}
-    for distribution in DISTRIBUTIONS:
-        if options.distribution in (distribution, "both"):
-            events = workload.events(options.events, distribution)
-            results[distribution] = measure(matcher, scanner, events)
-    common["bytes_per_rule_once_swept"] = matcher.stats().bytes_per_rule
+    if options.distribution != "none":
+        scanner = Scanner(texts)
+        for distribution in DISTRIBUTIONS:
+            if options.distribution in (distribution, "both"):
+                events = workload.events(options.events, distribution)
+                results[distribution] = measure(matcher, scanner, events)
+        common["bytes_per_rule_once_swept"] = matcher.stats().bytes_per_rule
     report("engine", common, results)
 
 
@@ -73,6 +74,9 @@ def build(texts: list[str], figures: Figures) -> Matcher:
     figures.update(
         bytes_per_rule=stats.bytes_per_rule, nodes=stats.nodes, predicates=stats.predicates
     )
+    (part,) = matcher.store.snapshot.parts
+    each = {name: size / len(texts) for name, size in part.segment.bytes_of_arrays.items()}
+    figures["bytes_per_rule_of"] = {name: round(size, 1) for name, size in each.items() if size > 1}
     return matcher
 
 

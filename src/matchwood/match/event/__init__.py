@@ -20,6 +20,6 @@ Modules:
 - `everywhere`: patterns that are looked for in all values of an event;
 - `thread_scratch`: what one thread writes while it matches;
 - `cell_index`: rows of bits for the `and`s that likely literals wake;
-- `event_kernels`, `push_kernels`, `literal_kernels`, `walk_kernels`, `cell_kernels`,
-  `cell_tree_kernels`: compiled code.
+- `event_kernels`, `push_kernels`, `stab_kernels`, `literal_kernels`, `walk_kernels`,
+  `cell_kernels`, `cell_tree_kernels`: compiled code.
 """

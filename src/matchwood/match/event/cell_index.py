@@ -131,15 +131,32 @@ def _without_woken(index: EventIndex, literals: Int32Array) -> EventIndex:
     stab_push = np.where(taken, now[order][found], index.stab_push).astype(np.int32)
     kept = ~taken | (stab_push != NO_LIST)
     tree_at, tree_size, tree_start = _without_empty_trees(index, kept)
+    points = _points(index)
+    before = np.r_[0, np.cumsum(kept & points)]
     return index._replace(
         pushes=read_only(np.concatenate([index.pushes, *extra])) if extra else index.pushes,
         literal_push=read_only(literal_push),
         tree_at=read_only(tree_at),
         tree_size=read_only(tree_size),
+        tree_points=read_only(before[_first_entries(index)].astype(np.int32)),
         tree_start=read_only(tree_start),
-        stab_bound=read_only(index.stab_bound[kept]),
+        stab_bound=read_only(index.stab_bound[kept[~points]]),
         stab_push=read_only(stab_push[kept]),
     )
+
+
+def _first_entries(index: EventIndex) -> Int32Array:
+    """The first entry of each slot in its stabbing tree."""
+    entries: Int32Array = index.tree_start[index.tree_at - 1]
+    return entries
+
+
+def _points(index: EventIndex) -> NDArray[np.bool_]:
+    """Whether each entry of the stabbing trees is a single code."""
+    counts = np.diff(np.r_[_first_entries(index), len(index.stab_push)])
+    leaves = index.tree_start[index.tree_at + index.tree_size]
+    points: NDArray[np.bool_] = np.arange(len(index.stab_push)) >= np.repeat(leaves, counts)
+    return points
 
 
 def _without_empty_trees(
@@ -157,20 +174,18 @@ def _without_empty_trees(
     for slot, (first, size) in enumerate(
         zip(index.tree_at.tolist(), index.tree_size.tolist(), strict=True)
     ):
-        piece = before[index.tree_start[first : first + 2 * size + 1]]
+        piece = before[index.tree_start[first - 1 : first + 2 * size + 1]]
         if piece[0] < piece[-1]:
-            points = piece[0] == piece[size]
-            tree_at[slot], tree_size[slot] = at, -size if points else size
+            points = piece[0] == piece[1 + size]
+            tree_at[slot], tree_size[slot] = at + 1, -size if points else size
             pieces.append(piece[:-1])
-            at += 2 * size
+            at += 2 * size + 1
     return tree_at, tree_size, np.concatenate([*pieces, before[-1:]])
 
 
 def _cells(segment: Segment, index: EventIndex, woken: Int32Array) -> LeafCells:
     """The tree over the `and`s that were woken, and the rows of its leaves."""
-    boxes = boxes_of(
-        woken, index.records, index.row_literal, index.atom_row, index.iv_low, index.iv_high
-    )
+    boxes = boxes_of(woken, index.records, index.atom_row, index.iv_low, index.iv_high)
     order, bounds, branches = split(*boxes, len(segment.slots))
     cells = CELLS
     while True:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from matchwood.kernels.compiled import codec, compiled, inlined, prefetch, trailing_zeros
 from matchwood.kernels.filling import copy_items
 from matchwood.kernels.pushes import list_bounds
-from matchwood.kernels.records import header_inline, header_rest
+from matchwood.kernels.records import record_end
 from matchwood.kernels.sorting import sort_by_keys
 from matchwood.match.event.cell_tree_kernels import (
     BRANCH_COLUMNS,
@@ -93,7 +93,7 @@ def woken_records(literals, literal_push, pushes, records):
                     places[total] = record
                     total += 1
                     header = records[record]
-                    record += 1 + header_inline(header) + header_rest(header)
+                    record = record_end(record, header)
     return places
 
 

@@ -25,11 +25,11 @@ from matchwood.kernels.records import (
     IV_END,
     IV_START,
     OTHER,
-    has_row,
     header_inline,
+    is_several,
     word_high,
+    word_literal,
     word_low,
-    word_row,
     word_slot,
 )
 
@@ -87,7 +87,7 @@ _WORK = 400
 
 
 @compiled
-def boxes_of(places, records, row_literal, atom_row, iv_low, iv_high):
+def boxes_of(places, records, atom_row, iv_low, iv_high):
     """The box of each record: a necessary condition on the codes of an event, from inline words.
 
     Returns the arrays (start, slot, low, high): box i has the intervals start[i]:start[i + 1], one
@@ -111,8 +111,8 @@ def boxes_of(places, records, row_literal, atom_row, iv_low, iv_high):
             word = records[k]
             mine = word_slot(word)
             least, most = word_low(word), word_high(word)
-            if has_row(word):
-                ref = row_literal[word_row(word)]
+            if is_several(word):
+                ref = word_literal(word)
                 row = atom_row[atom_of(ref)]
                 if is_negated(ref):
                     least, most = np.int64(row[FAMILY_LOW]), np.int64(row[FAMILY_HIGH])

@@ -37,8 +37,7 @@ SMALL = 20_000
 class Groups(NamedTuple):
     """The rules of each group."""
 
-    group_start: NDArray[np.int32]
-    single: NDArray[np.int32]  # one number: groups below it have one rule, of the same number
+    group_start: NDArray[np.int32]  # from the first group on that has several rules
     always: NDArray[np.int32]
 
 
@@ -97,7 +96,7 @@ def _push(places, slots, codes, list_start, list_codes, hits, waiting, keep, epo
     match_one(_index(places), scratch, slots, codes, list_start, list_codes, hits, waiting, epoch)
     found = scratch.out[: scratch.counts[GROUPS_FOUND]]
     rules = _rules(places).rules
-    return expand_groups(found, groups.group_start, groups.single[0], groups.always, keep, rules)
+    return expand_groups(found, groups.group_start, groups.always, keep, rules)
 
 
 @inlined

@@ -12,7 +12,7 @@ from matchwood.index.build.index_form import predicate_of
 from matchwood.index.build.segment import Segment, read_only
 from matchwood.kernels.array_types import Int32Array, Int64Array
 from matchwood.kernels.programs import atom_of, is_negated
-from matchwood.kernels.pushes import HEAD, unpack_counts
+from matchwood.kernels.pushes import NO_LIST
 from matchwood.kernels.records import VALUE_TEST
 from matchwood.language.aliases import Aliases
 from matchwood.language.evaluation import Hierarchies, Operator
@@ -24,6 +24,7 @@ from matchwood.match.event.encode import Encoding, coders, encode
 from matchwood.match.event.event_strategies import NAMED_STRATEGIES
 from matchwood.match.event.lazy_atoms import LazyAtoms, LazyTruth
 from matchwood.match.event.literal_kernels import CHECKED, EventIndex
+from matchwood.match.event.push_kernels import count_ors
 from matchwood.match.event.spelled_names import SpelledNames
 from matchwood.match.event.strategy import IndexedSegment
 from matchwood.match.event.strategy_choice import StrategyChoice
@@ -42,13 +43,8 @@ ALL: NDArray[np.uint8] = np.empty(0, np.uint8)
 def queue_size(segment: Segment) -> int:
     """The most entries, beside nodes, that an event puts into the queue: literals and `or`s."""
     tree = segment.tree
-    lists = np.concatenate([tree.literal_push, tree.push_at]).astype(np.int64)
-    literals = int((tree.literal_push != -1).sum())
-    lists = lists[lists >= 0]
-    counts = tree.pushes[lists + 1]
-    wide = lists[counts < 0]
-    _, ors, _ = unpack_counts(counts[counts >= 0])
-    return literals + int(ors.sum()) + int(tree.pushes[wide + HEAD + 1].sum()) + 1
+    literals = int((tree.literal_push != NO_LIST).sum())
+    return literals + int(count_ors(tree.pushes)) + 1
 
 
 class SegmentMatcher:
@@ -229,9 +225,9 @@ def index_of(segment: Segment) -> EventIndex:
         np.int32,
     )
     arrays = (
-        tree.records, tree.push_at, tree.pushes, tree.tree_at, tree.tree_size,
+        tree.records, tree.pushes, tree.tree_at, tree.tree_size, tree.tree_points,
         tree.tree_start, tree.stab_bound, tree.stab_push, tree.literal_push, first_atom,
-        tree.row_literal, asked, asked_push,
+        asked, asked_push,
         opaque_push, null, segment.rows, atoms.low, atoms.high, family_ends(segment),
         np.array([segment.first], np.int64),
     )  # fmt: skip

@@ -31,12 +31,12 @@ from matchwood.kernels.records import (
     OTHER,
     SLOT,
     VALUE_TEST,
-    has_row,
+    is_several,
     list_of_code,
     word_high,
+    word_literal,
     word_low,
     word_negated,
-    word_row,
     word_slot,
 )
 
@@ -80,16 +80,15 @@ class EventIndex(NamedTuple):
     """The read-only arrays of a segment; `index.build.arrange` describes them."""
 
     records: NDArray[np.int64]
-    push_at: NDArray[np.int32]
     pushes: NDArray[np.int32]
     tree_at: NDArray[np.int32]
     tree_size: NDArray[np.int32]
+    tree_points: NDArray[np.int32]
     tree_start: NDArray[np.int32]
     stab_bound: NDArray[np.int32]
     stab_push: NDArray[np.int32]
     literal_push: NDArray[np.int32]
     first_atom: NDArray[np.int32]  # of each slot: atoms are in order of slots
-    row_literal: NDArray[np.int32]
     asked: NDArray[np.int32]
     asked_push: NDArray[np.int32]
     opaque_push: NDArray[np.int32]  # push list of an opaque atom, positive
@@ -105,7 +104,7 @@ class EventScratch(NamedTuple):
     """What one thread writes while it matches."""
 
     codes: NDArray[np.int32]  # of each slot; below zero: `code_of_list`
-    state: NDArray[np.uint8]  # of each node
+    state: NDArray[np.uint8]  # of each node, by `state_of_record`
     seen: NDArray[np.uint8]  # of each group
     opaque: NDArray[np.uint8]  # of each opaque atom
     queue: NDArray[np.int32]  # push lists
@@ -193,11 +192,11 @@ def list_word(word, ix, number, list_start, list_codes):
 def word_holds(word, ix, sc, list_start, list_codes, epoch):
     """Whether an inline word of a record is true of a value or of a list."""
     code = sc.codes[word_slot(word)]
-    if not has_row(word) and code >= 0:
+    if not is_several(word) and code >= 0:
         return word_low(word) <= code <= word_high(word)
-    if not has_row(word):
+    if not is_several(word):
         return list_word(word, ix, list_of_code(code), list_start, list_codes) == YES
     if 0 <= code <= OTHER:
         return False
-    ref = ix.row_literal[word_row(word)]
+    ref = word_literal(word)
     return literal_holds(ref, ix, sc, list_start, list_codes, epoch) == YES

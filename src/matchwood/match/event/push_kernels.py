@@ -13,22 +13,22 @@ import numpy as np
 
 from matchwood.kernels.compiled import inlined, lean, prefetch
 from matchwood.kernels.filling import fill_array
-from matchwood.kernels.programs import atom_of, pack_literal
 from matchwood.kernels.pushes import HEAD, NO_LIST, group_of_list, list_bounds, may_have_ranges
 from matchwood.kernels.records import (
-    OPAQUE,
     OTHER,
-    has_row,
     header_access,
     header_inline,
     header_is_and,
-    header_node,
+    header_push,
     header_rest,
+    is_several,
     list_of_code,
-    reference_target,
+    record_end,
+    reference_at,
+    state_of_record,
     word_high,
+    word_literal,
     word_low,
-    word_row,
     word_slot,
 )
 from matchwood.match.event.literal_kernels import (
@@ -50,6 +50,7 @@ from matchwood.match.event.literal_kernels import (
     state_truth,
     word_holds,
 )
+from matchwood.match.event.stab_kernels import stab, stab_lists
 
 # Push lists between prefetching what they need and reading it.
 _AHEAD = 8
@@ -67,7 +68,7 @@ def _pull(record, ix, sc, list_start, list_codes, epoch):
         base = 3 * top
         at = frames[base]
         header = ix.records[at]
-        node = header_node(header)
+        node = state_of_record(at)
         decisive = NO if header_is_and(header) else YES
         inline = header_inline(header)
         rest = header_rest(header)
@@ -89,9 +90,9 @@ def _pull(record, ix, sc, list_start, list_codes, epoch):
                 k += 1
                 code = sc.codes[word_slot(word)]
                 truth = NO
-                if has_row(word):
+                if is_several(word):
                     if code < 0 or code > OTHER:
-                        ref = ix.row_literal[word_row(word)]
+                        ref = word_literal(word)
                         truth = literal_holds(ref, ix, sc, list_start, list_codes, epoch)
                 elif code < 0:
                     truth = list_word(word, ix, list_of_code(code), list_start, list_codes)
@@ -103,7 +104,7 @@ def _pull(record, ix, sc, list_start, list_codes, epoch):
             i = 1
         descended = False
         while result < 0 and i <= rest:
-            ref = reference_target(ix.records[at + inline + i])
+            ref = reference_at(ix.records, at + 1 + inline, i - 1)
             i += 1
             if ref < first:
                 truth = literal_holds(ref, ix, sc, list_start, list_codes, epoch)
@@ -137,18 +138,18 @@ def _and_holds(at, header, ix, sc, list_start, list_codes, epoch):
     inline = header_inline(header)
     rest = header_rest(header)
     skip = header_access(header)
-    asks = at + 1 + inline + (skip == 0)
-    if asks < at + 1 + inline + rest:
-        prefetch(records, max(reference_target(records[asks]) - ix.first[0], 0))
+    asks = np.int64(skip == 0)
+    if asks < rest:
+        prefetch(records, max(reference_at(records, at + 1 + inline, asks) - ix.first[0], 0))
     k = at + 1 + skip
     while k < at + 1 + inline:
         word = records[k]
         k += 1
         code = codes[word_slot(word)]
-        if has_row(word):
+        if is_several(word):
             if 0 <= code <= OTHER:
                 return NO
-            ref = ix.row_literal[word_row(word)]
+            ref = word_literal(word)
             if literal_holds(ref, ix, sc, list_start, list_codes, epoch) == NO:
                 return NO
         elif not word_low(word) <= code <= word_high(word):
@@ -158,8 +159,8 @@ def _and_holds(at, header, ix, sc, list_start, list_codes, epoch):
                 return NO
     unknown = NO
     first = ix.first[0]
-    for k in range(at + 1 + inline + (skip == 0), at + 1 + inline + rest):
-        ref = reference_target(records[k])
+    for number in range(asks, rest):
+        ref = reference_at(records, at + 1 + inline, number)
         if ref < first:
             truth = literal_holds(ref, ix, sc, list_start, list_codes, epoch)
         else:
@@ -191,7 +192,7 @@ def _drain(end, ix, sc, list_start, list_codes, waiting, epoch):
     or is found true. The queue is first in, first out: what a list will read is prefetched while
     those before it are processed.
     """
-    pushes, records, push_at = ix.pushes, ix.records, ix.push_at
+    pushes, records = ix.pushes, ix.records
     queue, state, seen, out = sc.queue, sc.state, sc.seen, sc.out
     found = sc.counts[GROUPS_FOUND]
     checked = 0
@@ -247,45 +248,16 @@ def _drain(end, ix, sc, list_start, list_codes, waiting, epoch):
             header = records[record]
             truth = _and_holds(record, header, ix, sc, list_start, list_codes, epoch)
             if truth == YES:
-                node = header_node(header)
-                if state[node] != pushed:
-                    queue[end] = push_at[node]
+                push = header_push(header)
+                if push < 0 or state[state_of_record(record)] != pushed:
+                    queue[end] = push
                     end += 1
             elif truth == UNKNOWN:
                 sc.wait[sc.counts[WAITING]] = record
                 sc.counts[WAITING] += 1
-            record += 1 + header_inline(header) + header_rest(header)
+            record = record_end(record, header)
     sc.counts[GROUPS_FOUND] = found
     sc.counts[CHECKED] += checked
-
-
-@inlined
-def _stab(slot, code, ix, sc, top):
-    """Append the push lists of all literals of the slot that are true of the code to the queue."""
-    start, bound, push, queue = ix.tree_start, ix.stab_bound, ix.stab_push, sc.queue
-    size = ix.tree_size[slot]
-    if size == 0:
-        return top
-    at = ix.tree_at[slot]
-    place = abs(size) + code
-    for i in range(start[at + place], start[at + place + 1]):
-        queue[top] = push[i]
-        top += 1
-    if size < 0:  # there are points alone
-        return top
-    while place > 1:
-        right = place & 1
-        place >>= 1
-        low = start[at + place]
-        half = (start[at + place + 1] - low) >> 1
-        if right:
-            low += half
-        for i in range(low, low + half):
-            if (bound[i] < code) if right else (bound[i] > code):
-                break
-            queue[top] = push[i]
-            top += 1
-    return top
 
 
 @inlined
@@ -310,11 +282,11 @@ def match_one(ix, sc, slots, codes, list_start, list_codes, hits, waiting, epoch
         for slot in slots:
             code = sc.codes[slot]
             if code >= 0:
-                top = _stab(slot, code, ix, sc, top)
+                top = stab(slot, code, ix, sc, top)
         for slot in ix.null_slots:
             if sc.codes[slot] == 0:
-                top = _stab(slot, 0, ix, sc, top)
-        top = _stab_lists(ix, sc, slots, list_start, list_codes, epoch, top)
+                top = stab(slot, 0, ix, sc, top)
+        top = stab_lists(ix, sc, slots, list_start, list_codes, epoch, top)
         sc.counts[LITERALS_TRUE] = top
     sc.counts[WAITING] = 0
     left = len(waiting)
@@ -326,23 +298,6 @@ def match_one(ix, sc, slots, codes, list_start, list_codes, hits, waiting, epoch
         _drain(top, ix, sc, list_start, list_codes, waiting[:0], epoch)
     for i in range(len(slots)):
         sc.codes[slots[i]] = 0
-
-
-@lean
-def _stab_lists(ix, sc, slots, list_start, list_codes, epoch, top):
-    """Queue the literals that are true of list values, each once; all with a list are tried."""
-    for slot in slots:
-        code = sc.codes[slot]
-        if code >= 0:
-            continue
-        low = pack_literal(ix.first_atom[slot], 0)
-        high = pack_literal(ix.first_atom[slot + 1], 0)
-        for ref in range(low, high):
-            if ix.literal_push[ref] != NO_LIST and ix.atom_row[atom_of(ref), OPAQUE] < 0:
-                if literal_holds(ref, ix, sc, list_start, list_codes, epoch) == YES:
-                    sc.queue[top] = ix.literal_push[ref]
-                    top += 1
-    return top
 
 
 @lean
@@ -360,7 +315,7 @@ def _woken(ix, sc, list_start, list_codes, waiting, epoch):
             true = word_holds(word, ix, sc, list_start, list_codes, epoch)
         else:
             inline = header_inline(ix.records[waiting[i]])
-            ref = reference_target(ix.records[waiting[i] + 1 + inline])
+            ref = reference_at(ix.records, waiting[i] + 1 + inline, 0)
             true = literal_holds(ref, ix, sc, list_start, list_codes, epoch) == YES
         if true:
             waiting[left] = waiting[i]
@@ -405,18 +360,20 @@ def _matters(position, ix, sc, epoch):
 
 
 @inlined
-def expand_groups(groups, group_start, single, always, keep, out):
+def expand_groups(groups, group_start, always, keep, out):
     """Write the rules of the groups found, and of those that are always true; returns how many.
 
-    Groups below `single` have one rule, whose ordinal is the number of the group: for these, which
-    are nearly all, nothing has to be looked up.
+    Groups below the first bound have one rule, whose ordinal is the number of the group: for these,
+    which are nearly all, nothing has to be looked up.
     """
     found = 0
+    single = np.int64(group_start[0])
     for i in range(len(groups) + len(always)):
         group = np.int64(groups[i] if i < len(groups) else always[i - len(groups)])
         first, end = group, group + 1
         if group >= single:
-            first, end = np.int64(group_start[group]), np.int64(group_start[group + 1])
+            first = np.int64(group_start[group - single])
+            end = np.int64(group_start[group - single + 1])
         for ordinal in range(first, end):
             if len(keep) == 0 or keep[ordinal]:
                 out[found] = ordinal
@@ -425,6 +382,17 @@ def expand_groups(groups, group_start, single, always, keep, out):
 
 
 @lean
-def expand(groups, group_start, single, always, keep, out):
+def expand(groups, group_start, always, keep, out):
     """`expand_groups`, as a kernel of its own."""
-    return expand_groups(groups, group_start, single, always, keep, out)
+    return expand_groups(groups, group_start, always, keep, out)
+
+
+@lean
+def count_ors(pushes):
+    """How many `or`s all push lists name together."""
+    at = np.int64(0)
+    ors = np.int64(0)
+    while at < len(pushes):
+        _, ranges_end, ors_end, at = list_bounds(pushes, at)
+        ors += ors_end - ranges_end
+    return ors

@@ -9,6 +9,7 @@ import numpy as np
 from matchwood.index.build.segment import Segment
 from matchwood.kernels.array_types import Int32Array, Int64Array
 from matchwood.kernels.array_view import ArrayView
+from matchwood.kernels.records import state_of_record
 from matchwood.match.event.cell_index import NO_CELLS
 from matchwood.match.event.cell_kernels import LeafCells
 from matchwood.match.event.event_kernels import (
@@ -40,12 +41,12 @@ class ThreadScratch:
     """
 
     def __init__(self, segment: Segment, index: EventIndex, queue: int) -> None:
-        nodes, groups = segment.nodes, len(segment.tree.group_start) - 1
+        nodes, groups = segment.nodes, segment.tree.groups
         depth = len(segment.tree.levels) + 2
         waking = 2 * nodes if segment.lazy else nodes  # a record that waits may be woken as well
         self.arrays = EventScratch(
             np.zeros(max(1, len(segment.slots)), np.int32),
-            np.zeros(nodes, np.uint8),
+            np.zeros(state_of_record(len(segment.tree.records)) + 1, np.uint8),
             np.zeros(groups + 1, np.uint8),
             np.zeros(len(segment.opaque), np.uint8),
             np.empty(waking + queue, np.int32),
@@ -57,7 +58,7 @@ class ThreadScratch:
         self.rules = np.empty(segment.rules, np.int32)
         self._slots, self._opaque = max(1, len(segment.slots)), max(1, len(segment.opaque))
         self._index = index
-        self._groups = Groups(segment.tree.group_start, segment.single, segment.tree.always)
+        self._groups = Groups(segment.tree.group_start, segment.tree.always)
         self.epoch = 0
         self.owner: object | None = None  # the strategy, beside pushing, that `owned` belongs to
         self.owned: Any = None

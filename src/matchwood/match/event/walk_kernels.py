@@ -5,16 +5,19 @@
 from __future__ import annotations
 
 from matchwood.kernels.compiled import lean
+from matchwood.kernels.pushes import last_group
 from matchwood.kernels.records import (
     GROUP,
     LITERAL,
     header_inline,
     header_is_and,
-    header_node,
+    header_is_root,
+    header_push,
     header_rest,
     is_used,
-    reference_number,
-    reference_target,
+    record_end,
+    reference_at,
+    state_of_record,
 )
 from matchwood.match.event.literal_kernels import (
     TRUE_SEEN,
@@ -40,7 +43,6 @@ def walk_one(ix, wk, sc, slots, codes, list_start, list_codes, hits, truth, epoc
             sc.out[found] = wk.literal_group[i, GROUP]
             found += 1
     at = 0
-    used = 0
     while at < len(records):
         header = records[at]
         decisive = header_is_and(header) == 0  # a true operand decides an `or`
@@ -57,28 +59,21 @@ def walk_one(ix, wk, sc, slots, codes, list_start, list_codes, hits, truth, epoc
                 result = decisive
                 break
         if result != decisive:
-            k = end
-            end += rest
-            while k < end:
-                word = records[k]
-                k += 1
-                ref = reference_target(word)
+            for number in range(rest):
+                ref = reference_at(records, end, number)
                 if ref < first:
                     true = literal_holds(ref, ix, sc, list_start, list_codes, epoch) == YES
                 else:
-                    true = truth[reference_number(word)] != 0
+                    true = truth[state_of_record(ref - first)] != 0
                 if true == decisive:
                     result = decisive
                     break
         if is_used(header):
-            truth[used] = result
-            used += 1
-        if result:
-            group = wk.group_of[header_node(header)]
-            if group >= 0:
-                sc.out[found] = group
-                found += 1
-        at += 1 + inline + rest
+            truth[state_of_record(at)] = result
+        if result and header_is_root(header):
+            sc.out[found] = last_group(ix.pushes, header_push(header))
+            found += 1
+        at = record_end(at, header)
     for i in range(len(slots)):
         sc.codes[slots[i]] = 0
     return found

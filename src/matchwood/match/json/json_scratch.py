@@ -112,7 +112,7 @@ class JsonThreadScratch:
         patterned = bool(matcher.patterned)
         self.scan = json_scratch(index, self.opaque, patterned)
         self.cache = hit_cache(self.opaque, patterned)
-        self._groups = Groups(segment.tree.group_start, segment.single, segment.tree.always)
+        self._groups = Groups(segment.tree.group_start, segment.tree.always)
         self._epoch = np.zeros(1, np.uint8)
         self.keep: NDArray[np.uint8] = ALL
         self.strategy: PreparedStrategy | None = None

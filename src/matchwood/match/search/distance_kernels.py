@@ -8,6 +8,7 @@ import numpy as np
 
 from matchwood.kernels.compiled import compiled
 from matchwood.kernels.programs import pack_literal
+from matchwood.kernels.pushes import last_group
 from matchwood.kernels.records import (
     FAMILY_HIGH,
     FAMILY_LOW,
@@ -17,14 +18,17 @@ from matchwood.kernels.records import (
     LITERAL,
     OPAQUE,
     SLOT,
-    has_row,
     header_inline,
     header_is_and,
+    header_is_root,
+    header_push,
     header_rest,
-    reference_target,
+    is_several,
+    record_end,
+    reference_at,
     word_high,
+    word_literal,
     word_low,
-    word_row,
     word_slot,
 )
 
@@ -34,7 +38,7 @@ FAR = 1 << 30
 
 
 @compiled
-def group_distances(records, count, first, literal_lacks, row_literal, codes, group_of, literal_group, groups):  # fmt: skip  # noqa: E501
+def group_distances(records, pushes, first, literal_lacks, codes, literal_group, groups):
     """The distance of each group: the sum over the operands of an `and`, the least of an `or`.
 
     literal_lacks[ref] is 1 if a literal is not true of the event; codes below 0 are lists.
@@ -42,29 +46,27 @@ def group_distances(records, count, first, literal_lacks, row_literal, codes, gr
     distance = np.empty(len(records), np.int32)  # by where the record starts
     of_group = np.full(groups, FAR, np.int32)
     at = 0
-    for node in range(count):
+    while at < len(records):
         header = records[at]
         is_and = header_is_and(header)
         inline_end = at + 1 + header_inline(header)
-        end = inline_end + header_rest(header)
         total = np.int64(0) if is_and else np.int64(FAR)
-        for k in range(at + 1, end):
+        for k in range(at + 1, inline_end):
             word = records[k]
-            if k < inline_end and not has_row(word):
-                code = codes[word_slot(word)]
-                hit = word_low(word) <= code <= word_high(word)
-                mine = np.int64(0 if hit else 1)
-            elif k < inline_end:
-                mine = np.int64(literal_lacks[row_literal[word_row(word)]])
-            elif reference_target(word) < first:
-                mine = np.int64(literal_lacks[reference_target(word)])
+            if is_several(word):
+                mine = np.int64(literal_lacks[word_literal(word)])
             else:
-                mine = np.int64(distance[reference_target(word) - first])
+                code = codes[word_slot(word)]
+                mine = np.int64(not word_low(word) <= code <= word_high(word))
+            total = min(total + mine, FAR) if is_and else min(total, mine)
+        for number in range(header_rest(header)):
+            ref = reference_at(records, inline_end, number)
+            mine = np.int64(literal_lacks[ref] if ref < first else distance[ref - first])
             total = min(total + mine, FAR) if is_and else min(total, mine)
         distance[at] = total
-        if group_of[node] >= 0:
-            of_group[group_of[node]] = total
-        at = end
+        if header_is_root(header):
+            of_group[last_group(pushes, header_push(header))] = total
+        at = record_end(at, header)
     for i in range(len(literal_group)):
         of_group[literal_group[i, GROUP]] = literal_lacks[literal_group[i, LITERAL]]
     return of_group

@@ -24,13 +24,10 @@ def candidates(matcher: SegmentMatcher, seen: Event, alive: NDArray[np.uint8], n
     encoded, _ = encode(seen, matcher.encoding)
     codes[encoded.slots] = encoded.codes
     lacks = lacking_literals(segment.rows, segment.atoms.low, segment.atoms.high, codes)
-    groups = len(tree.group_start) - 1
     of_group = group_distances(
-        tree.records, segment.nodes, segment.first, lacks, tree.row_literal, codes, tree.group_of,
-        tree.literal_group, groups,
-    )  # fmt: skip
-    sizes = np.diff(tree.group_start)
-    distance = np.repeat(of_group, sizes)
+        tree.records, tree.pushes, segment.first, lacks, codes, tree.literal_group, tree.groups
+    )
+    distance = np.repeat(of_group, np.diff(tree.group_bounds()))
     never = segment.rules - len(distance)
     distance = np.concatenate([distance, np.full(never, FAR, np.int32)])
     distance[distance == 0] = FAR

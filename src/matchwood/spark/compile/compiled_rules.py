@@ -28,7 +28,7 @@ from matchwood.spark.session import ship
 from matchwood.spark.storage import exists
 
 # The version of the format that `save` writes.
-FORMAT = 1
+FORMAT = 2
 # Attributes and warnings that a notebook shows.
 SHOWN = 20
 # The columns of rejected rules.
@@ -239,6 +239,8 @@ def load(spark: SparkSession, path: str) -> CompiledRules:
     facts = json.loads(row.facts)
     if row.format > FORMAT or facts["language"] > LANGUAGE:
         raise StoredRulesError(f"{path}: written by a newer matchwood; compile the rules again")
+    if row.format < FORMAT:
+        raise StoredRulesError(f"{path}: written by an older matchwood; compile the rules again")
     table = spark.read.parquet(pieces_path(path, facts["token"]))
     folder = new_folder()
     collector = PieceCollector(folder)

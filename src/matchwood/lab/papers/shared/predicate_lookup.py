@@ -114,7 +114,7 @@ class PredicateLookup:
         literals = pack_literal(self._stable[atom_of(sealed)], is_negated(sealed)).astype(np.int32)
         codes = np.array([slot.codes for slot in self._atoms.slots], np.int32)
         stabs = stabbing_trees(literals, arrays, codes)
-        self._stabs = tuple(np.ascontiguousarray(array) for array in stabs[:5])
+        self._stabs = kernels.LiteralTrees(*(np.ascontiguousarray(array) for array in stabs[:6]))
         self._coders = coders(self._atoms.slots)
         self._rows, self._intervals = atom_rows(arrays), (arrays.low, arrays.high)
         self._arrays = arrays
@@ -136,8 +136,11 @@ class PredicateLookup:
         if len(self._null_slots):
             absent = np.setdiff1d(self._null_slots, slots).tolist()
             slots, codes = [*slots, *absent], [*codes, *(0 for _ in absent)]
-        count = kernels.stab(
-            *self._stabs, np.array(slots, np.int32), np.array(codes, np.int32), self._out
+        count = kernels.stab_codes(
+            self._stabs,
+            np.array(slots, np.int32),
+            np.array(codes, np.int32),
+            kernels.TrueLiterals(self._out),
         )
         true = self._out[:count]
         if len(self._opaque_atoms) or self._nodes:

@@ -4,35 +4,35 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+from matchwood.kernels.array_types import Int32Array
 from matchwood.kernels.compiled import lean
+from matchwood.match.event.stab_kernels import stab
+
+
+class LiteralTrees(NamedTuple):
+    """The stabbing trees of literals, with the names that `stab` reads; each entry is a literal."""
+
+    tree_at: Int32Array
+    tree_size: Int32Array
+    tree_points: Int32Array
+    tree_start: Int32Array
+    stab_bound: Int32Array
+    stab_push: Int32Array
+
+
+class TrueLiterals(NamedTuple):
+    """Where `stab` writes entries."""
+
+    queue: Int32Array
 
 
 @lean
-def stab(tree_at, tree_size, start, bound, entries, slots, codes, out):
-    """Write the literals that are true of single codes to `out`; returns how many.
-
-    See `index.build.stabbing`.
-    """
+def stab_codes(trees, slots, codes, out):
+    """Write the literals that are true of single codes to `out`; returns how many."""
     top = 0
     for i in range(len(slots)):
-        code = codes[i]
-        if code < 0:
-            continue  # a list
-        at = tree_at[slots[i]]
-        tree_node = tree_size[slots[i]] + code
-        for j in range(start[at + tree_node], start[at + tree_node + 1]):
-            out[top] = entries[j]
-            top += 1
-        while tree_node > 1:
-            right = tree_node & 1
-            tree_node >>= 1
-            low = start[at + tree_node]
-            half = (start[at + tree_node + 1] - low) >> 1
-            if right:
-                low += half
-            for j in range(low, low + half):
-                if (bound[j] < code) if right else (bound[j] > code):
-                    break
-                out[top] = entries[j]
-                top += 1
+        if codes[i] >= 0:  # otherwise it is a list
+            top = stab(slots[i], codes[i], trees, out, top)
     return top

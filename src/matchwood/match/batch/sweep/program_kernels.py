@@ -9,15 +9,19 @@ from typing import Any
 import numpy as np
 
 from matchwood.kernels.compiled import codec, compiled, inlined
+from matchwood.kernels.pushes import last_group
 from matchwood.kernels.records import (
-    has_row,
     header_inline,
     header_is_and,
+    header_is_root,
+    header_push,
     header_rest,
+    is_several,
     is_used,
-    reference_number,
-    reference_target,
-    word_row,
+    record_end,
+    reference_at,
+    state_of_record,
+    word_literal,
 )
 
 # The key of what is true of every event. Those of intervals are their inline words, from 0 on, and
@@ -48,8 +52,8 @@ RUN_COLUMNS = 9
 ) = range(RUN_COLUMNS)
 
 # Columns of the array `facts`, which has one row per node: its number, where its record starts,
-# 1 for an `and`, 1 + its number among the used nodes or 0, the group of its rules or -1, and how
-# many operands are literals and nodes.
+# 1 for an `and`, 1 if another node asks for it, the group of its rules or -1, and how many operands
+# are literals and nodes.
 FACT_COLUMNS = 7
 NUMBER, RECORD, IS_AND, USED, RULES, LITERALS, NODES = range(FACT_COLUMNS)
 
@@ -71,43 +75,44 @@ def literal_of_key(key: Any) -> Any:
 
 
 @compiled
-def node_facts(records, group_of, first):
-    """What the program of a sweep depends on, for each node."""
-    facts = np.empty((len(group_of), FACT_COLUMNS), np.int32)
+def node_facts(records, pushes, count, first):
+    """What the program of a sweep depends on, for each of `count` nodes."""
+    facts = np.empty((count, FACT_COLUMNS), np.int32)
     at = 0
-    used = 0
-    for node in range(len(group_of)):
+    for node in range(count):
         header = records[at]
-        inline_end = at + 1 + header_inline(header)
-        end = inline_end + header_rest(header)
+        inline, rest = header_inline(header), header_rest(header)
         nodes = 0
-        for k in range(inline_end, end):
-            nodes += reference_target(records[k]) >= first
-        used += is_used(header)
+        for number in range(rest):
+            nodes += reference_at(records, at + 1 + inline, number) >= first
         facts[node, NUMBER] = node
         facts[node, RECORD] = at
         facts[node, IS_AND] = header_is_and(header)
-        facts[node, USED] = used if is_used(header) else 0
-        facts[node, RULES] = group_of[node]
-        facts[node, LITERALS] = end - at - 1 - nodes
+        facts[node, USED] = is_used(header)
+        group = np.int64(-1)
+        if header_is_root(header):
+            group = np.int64(last_group(pushes, header_push(header)))
+        facts[node, RULES] = group
+        facts[node, LITERALS] = inline + rest - nodes
         facts[node, NODES] = nodes
-        at = end
+        at = record_end(at, header)
     return facts
 
 
 @compiled
 def mark_needed(facts, records, first, needed):
     """Mark the nodes that those in `needed`, a byte per node, depend on."""
-    node_of_used = np.empty(len(facts) + 1, np.int32)
+    node_of_state = np.empty(state_of_record(len(records)) + 1, np.int32)
     for node in range(len(facts)):
-        node_of_used[facts[node, USED]] = node
+        node_of_state[state_of_record(facts[node, RECORD])] = node
     for node in range(len(facts) - 1, -1, -1):
         if needed[node]:
             at = np.int64(facts[node, RECORD])
-            end = at + 1 + header_inline(records[at]) + header_rest(records[at])
-            for k in range(end - header_rest(records[at]), end):
-                if reference_target(records[k]) >= first:
-                    needed[node_of_used[1 + reference_number(records[k])]] = 1
+            begin = at + 1 + header_inline(records[at])
+            for number in range(header_rest(records[at])):
+                ref = reference_at(records, begin, number)
+                if ref >= first:
+                    needed[node_of_state[state_of_record(ref - first)]] = 1
 
 
 @inlined
@@ -133,9 +138,10 @@ def _number_key(key, table, keys, found):
 
 
 @compiled
-def operands_of_nodes(facts, records, row_literal, first, number_of_used, more, table):
+def operands_of_nodes(facts, records, first, number_of_state, more, table):
     """(the distinct keys of literals, which of them each literal operand is, the new number of each
     operand that is a node), in the order of `facts`; the keys `more` come after those of nodes.
+    `number_of_state` has the new number of each node by `state_of_record`.
 
     `table` is filled with -1 and has at least twice as many entries as there are distinct keys.
     """
@@ -150,17 +156,19 @@ def operands_of_nodes(facts, records, row_literal, first, number_of_used, more, 
     for i in range(len(facts)):
         at = np.int64(facts[i, RECORD])
         inline_end = at + 1 + header_inline(records[at])
-        for k in range(at + 1, inline_end + header_rest(records[at])):
+        for k in range(at + 1, inline_end):
             key = records[k]
-            if k >= inline_end:
-                if reference_target(key) >= first:
-                    node_number[nodes] = number_of_used[reference_number(key)]
-                    nodes += 1
-                    continue
-                key = key_of_literal(reference_target(key))
-            elif has_row(key):
-                key = key_of_literal(np.int64(row_literal[word_row(key)]))
+            if is_several(key):
+                key = key_of_literal(word_literal(key))
             literal_key[literals], found = _number_key(key, table, keys, found)
+            literals += 1
+        for number in range(header_rest(records[at])):
+            ref = reference_at(records, inline_end, number)
+            if ref >= first:
+                node_number[nodes] = number_of_state[state_of_record(ref - first)]
+                nodes += 1
+                continue
+            literal_key[literals], found = _number_key(key_of_literal(ref), table, keys, found)
             literals += 1
     for key in more:
         literal_key[literals], found = _number_key(key, table, keys, found)

@@ -37,6 +37,7 @@ from matchwood.kernels.records import (
     OPAQUE,
     SLOT,
     pack_interval,
+    state_of_record,
     word_low,
     word_slot,
 )
@@ -50,6 +51,7 @@ from matchwood.match.batch.sweep.program_kernels import (
     NO_RULE,
     NODES,
     NUMBER,
+    RECORD,
     RULES,
     RUN_COLUMNS,
     RUN_COUNT,
@@ -118,7 +120,7 @@ def keyed_program_of(
 ) -> KeyedProgram:
     """The same, before its literals are numbered by slot."""
     tree = segment.tree
-    facts = node_facts(tree.records, tree.group_of, np.int64(segment.first))
+    facts = facts_of(segment)
     literal_group, always = tree.literal_group, tree.always
     if chosen is not None:
         facts = _needed(facts, chosen, segment)
@@ -126,15 +128,16 @@ def keyed_program_of(
             literal_group[chosen[literal_group[:, GROUP]]],
             always[chosen[always]],
         )
-    size = np.diff(tree.group_start, append=0)  # the last one is no group
+    group_start = tree.group_bounds()
+    size = np.diff(group_start, append=0)  # the last one is no group
     rules = np.where(facts[:, RULES] >= 0, np.minimum(size[facts[:, RULES]], MORE_RULES), NO_RULE)
     level = np.searchsorted(tree.levels, facts[:, NUMBER], side="right")
     shape = _shape(facts, rules)
     order = np.argsort(level.astype(np.int64) << 32 | shape, kind="stable")
     facts, rules, level, shape = facts[order], rules[order], level[order], shape[order]
-    number_of_used = np.zeros(int(tree.used[0]) + 1, np.int32)
-    used = facts[facts[:, USED] > 0, USED] - 1
-    number_of_used[used] = np.arange(len(used))
+    number_of_state = np.zeros(state_of_record(len(tree.records)) + 1, np.int32)
+    used = state_of_record(facts[facts[:, USED] > 0, RECORD])
+    number_of_state[used] = np.arange(len(used))
 
     groups = np.r_[literal_group[:, GROUP], always.astype(np.int64)]
     more = np.r_[key_of_literal(literal_group[:, LITERAL]), np.full(len(always), ALWAYS_KEY)]
@@ -143,13 +146,22 @@ def keyed_program_of(
     groups, more, more_rules = groups[by_rules], more[by_rules], more_rules[by_rules]
     table = np.full(_table_size(segment, len(more)), -1, np.int32)
     keys, key_of_operand, nodes = operands_of_nodes(
-        facts, tree.records, tree.row_literal, np.int64(segment.first), number_of_used, more, table
+        facts, tree.records, np.int64(segment.first), number_of_state, more, table
     )
     rules = np.r_[rules, more_rules]
     groups = np.r_[facts[:, RULES], groups]
-    ordinals = _ordinals(rules, groups, tree.group_start)
+    ordinals = _ordinals(rules, groups, group_start)
     runs = _runs(level, shape, facts, rules, len(more))
     return KeyedProgram(runs, key_of_operand, nodes, ordinals, lazy.keys(keys), len(used))
+
+
+def facts_of(segment: Segment) -> Int32Array:
+    """What a program depends on, for each node; see `program_kernels`."""
+    tree = segment.tree
+    facts: Int32Array = node_facts(
+        tree.records, tree.pushes, np.int64(tree.nodes), np.int64(segment.first)
+    )
+    return facts
 
 
 def sliced(segment: Segment, slices: int) -> tuple[SweepProgram, ...]:
@@ -162,9 +174,9 @@ def slices_of(segment: Segment, slices: int) -> Iterator[NDArray[np.bool_]]:
 
     A node that rules of several slices need is in the program of each.
     """
-    group_of = segment.tree.group_of
-    roots = group_of[group_of >= 0]
-    slice_of_group = np.zeros(len(segment.tree.group_start), np.int64)
+    groups = facts_of(segment)[:, RULES]
+    roots = groups[groups >= 0]
+    slice_of_group = np.zeros(segment.tree.groups + 1, np.int64)
     slice_of_group[roots] = np.arange(len(roots)) * slices // max(1, len(roots))
     return (slice_of_group == number for number in range(slices))
 

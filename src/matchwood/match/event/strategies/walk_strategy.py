@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from matchwood.index.build.segment import Segment
 from matchwood.kernels.array_types import Int32Array
+from matchwood.kernels.records import state_of_record
 from matchwood.match.event.lazy_atoms import LazyTruth
 from matchwood.match.event.push_kernels import expand
 from matchwood.match.event.strategy import (
@@ -34,7 +35,6 @@ EXPECTED_SHARE = 0.8
 class WalkArrays(NamedTuple):
     """What a walk reads beside the index; all of it belongs to the segment."""
 
-    group_of: NDArray[np.int32]
     literal_group: NDArray[np.int64]
 
 
@@ -62,12 +62,12 @@ class PreparedWalk(PreparedStrategy):
     def __init__(self, target: IndexedSegment) -> None:
         self._index = target.arrays
         self._tree = tree = target.segment.tree
-        self._single = int(target.segment.single[0])
-        self._arrays = WalkArrays(tree.group_of, tree.literal_group)
+        self._arrays = WalkArrays(tree.literal_group)
 
     def attach(self, scratch: ThreadScratch) -> None:
         if scratch.owner is not self:
-            scratch.owned = np.empty(int(self._tree.used[0]) + 1, np.uint8)  # truth of used nodes
+            states = state_of_record(len(self._tree.records)) + 1
+            scratch.owned = np.empty(states, np.uint8)  # truth of nodes
             scratch.owner = self
 
     def match(
@@ -85,4 +85,4 @@ class PreparedWalk(PreparedStrategy):
         count = walk_one(self._index, self._arrays, arrays, *event, hits, scratch.owned, epoch)
         groups = arrays.out[:count]
         start, always = self._tree.group_start, self._tree.always
-        return int(expand(groups, start, self._single, always, keep, scratch.rules))
+        return int(expand(groups, start, always, keep, scratch.rules))
