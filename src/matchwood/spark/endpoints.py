@@ -41,6 +41,7 @@ class RuleSource(RowSource):
     rule: str = "rule"
     tags: str | None = None
     priority: str | None = None
+    data: Texts = ()  # columns that the rules carry
     compiled: str | None = None
     save: str | None = None
 
@@ -75,6 +76,7 @@ class MatchSink(Sink):
 
     output: Literal["rows", "events"] = "rows"
     writer: Literal["auto", "spark", "workers"] = "auto"  # who writes files of Parquet
+    rule_columns: Texts = ()  # what matches have about their rules
 
 
 def format_of(endpoint: RowSource | Sink) -> str | None:

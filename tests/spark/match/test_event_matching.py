@@ -358,7 +358,15 @@ def test_columns_about_rules(spark, layout, limit):
     changed = rules.selectExpr(*rules.columns[:4], "'eve' as owner", "level")
     others = compile_rules(changed, tags="tags", priority="priority", data=["owner", "level"])
     assert others.version != compiled.version
-    with pytest.raises(ValueError, match="a row per match only"):
-        match_events(events, compiled, keep=["key"], rule_columns=["rule"], output="events")
+    arrays = match_events(
+        events, compiled, keep=["key"], rule_columns=names, layout=layout, limit=limit,
+        output="events",
+    )  # fmt: skip
+    assert arrays.columns == ["key", "rule_ids", *names, "rules_version"]
+    for row in arrays.collect():
+        together = zip(*(row[name] for name in names), strict=True)
+        assert dict(zip(row.rule_ids, together, strict=True)) == {
+            name: about[name] for key, name in right if key == row.key
+        }
     with pytest.raises(ValueError, match="expected rule, tags, priority, data"):
         match_events(events, compiled, keep=["key"], rule_columns=["owner"])

@@ -104,3 +104,32 @@ def test_only_what_changed_is_compiled(spark, tmp_path, monkeypatch):
     whole = rules.next()
     check(whole, rules.rules)
     assert len(whole.segments) == 1
+
+
+@pytest.mark.parametrize("layout", ["replicated", "sharded"])
+def test_data_that_changed_is_compiled_as_a_layer(spark, tmp_path, layout):
+    def write(owner):
+        rows = [{"id": f"r{n}", "rule": f"age = {n}", "notes": {"owner": "Ann"}} for n in range(60)]
+        rows[1]["notes"] = {"owner": owner}
+        (tmp_path / "rules.jsonl").write_text("\n".join(map(json.dumps, rows)))
+
+    write("Ann")
+    source = RuleSource(
+        path=f"{tmp_path}/rules.jsonl",
+        format="json",
+        schema="id string, rule string, notes map<string, string>",
+        data=("notes",),
+    )
+    changing = ChangingRules(source, f"{tmp_path}/checkpoint", None, 0.0, None)
+    changing.many_rules = 1
+    changing.begin(spark)
+    write("Ben")
+    compiled = changing.for_batch(spark, 0)
+    assert len(compiled.segments) == 2
+    assert compiled.segments[1].rules < 60
+    events = spark.createDataFrame([(1, 1), (2, 2)], "key int, age int").coalesce(1)
+    found = match_events(events, compiled, keep=["key"], rule_columns=["data"], layout=layout)
+    assert {(row.key, row.rule_id, row.data) for row in found.collect()} == {
+        (1, "r1", '{"notes":{"owner":"Ben"}}'),
+        (2, "r2", '{"notes":{"owner":"Ann"}}'),
+    }

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     ArrayType,
@@ -148,9 +148,13 @@ def _selected(
             raise ValueError(f"a priority is a number, {priority!r} is {kinds[priority]}")
         chosen.append(column(priority).cast("double").alias("priority"))
     if data:
-        carried = F.to_json(F.struct(*(column(name) for name in data)))  # without nulls
-        chosen.append(carried.alias(DATA))
+        chosen.append(carried(data).alias(DATA))
     return rules.select(*chosen)
+
+
+def carried(data: Sequence[str]) -> Column:
+    """What rules carry, as JSON without nulls."""
+    return F.to_json(F.struct(*(column(name) for name in data)))
 
 
 def _shipped(spark: SparkSession, statistics: Statistics | None, folder: Path) -> str | None:

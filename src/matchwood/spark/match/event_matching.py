@@ -72,7 +72,8 @@ def match_events(
     read.
 
     `rule_columns` are columns about each rule to add to its matches, so that nobody joins them:
-    `rule` (its text), `tags`, `priority`, and `data` (JSON of the columns that were compiled).
+    `rule` (its text), `tags`, `priority`, and `data` (JSON of the columns that were compiled). With
+    output="events", each of them is an array in the order of `rule_ids`.
 
     `aliases` are other names under which events have an attribute, as for `Matcher`.
 
@@ -82,7 +83,7 @@ def match_events(
     keep = _names(keep, "keep")
     output = FORMER_OUTPUTS.get(output, output)
     _check_arguments(keep, output, limit, layout, rejects)
-    facts = _rule_columns(rule_columns, keep, output, rejects)
+    facts = _rule_columns(rule_columns, keep, rejects)
     if layout is None:
         layout = layout_of(compiled, memory)
     spelled = aliases_of(aliases)
@@ -109,6 +110,7 @@ def match_into_files(
     limit: int | None,
     enforce: bool,
     aliases: Aliases | AliasForm | None,
+    rule_columns: Sequence[str],
 ) -> DataFrame:
     """Matches that workers write to files in a folder of theirs.
 
@@ -118,16 +120,18 @@ def match_into_files(
     spelled = aliases_of(aliases)
     frame, reading = _prepared(events, compiled, keep, attributes, enforce, spelled)
     plan = _plan(events, compiled, reading, output, REPLICATED, True, tags, limit)
-    schema = _schema(events, keep, plan.id_type, output, True).add(FACTS, BinaryType())
+    plan = plan._replace(rule_columns=_rule_columns(rule_columns, keep, None))
+    schema = _schema(events, keep, plan.id_type, output, True, plan.rule_columns)
+    schema = schema.add(FACTS, BinaryType())
     written = frame.mapInArrow(writing(plan, folder, compiled.version), schema)
     return written.select(*(column(name) for name in keep), "reason", FACTS)
 
 
 def columns_of_matches(
-    events: DataFrame, keep: Sequence[str], id_type: str, output: str
+    events: DataFrame, keep: Sequence[str], id_type: str, output: str, rule_columns: Sequence[str]
 ) -> StructType:
     """The columns of matches, as `match_events` promises them."""
-    schema = _schema(events, keep, id_type, output, False)
+    schema = _schema(events, keep, id_type, output, False, rule_columns)
     return schema.add("rules_version", StringType())
 
 
@@ -247,15 +251,13 @@ def _check_arguments(
 
 
 def _rule_columns(
-    names: Sequence[str], keep: Sequence[str], output: str, rejects: str | None
+    names: Sequence[str], keep: Sequence[str], rejects: str | None
 ) -> tuple[str, ...]:
     if not names:
         return ()
     from matchwood.match.search.rule_facts import check_facts
 
     chosen = check_facts(names)
-    if chosen and output != ROWS:
-        raise ValueError(f"rule_columns: there is a row per match only with output={ROWS!r}")
     for name in chosen:
         if name in (*(kept.lower() for kept in keep), rejects):
             raise ValueError(f"rule_columns: {name!r} is another column that is kept; rename it")
@@ -270,14 +272,16 @@ def _schema(
     rejects: bool,
     rule_columns: Sequence[str] = (),
 ) -> StructType:
-    kind = StringType() if id_type == "string" else LongType()
+    id_kind = StringType() if id_type == "string" else LongType()
     fields = [events.schema[name] for name in keep]
     if output == ROWS:
-        fields.append(StructField("rule_id", kind))
+        fields.append(StructField("rule_id", id_kind))
     else:
         # Spark copies a third faster if it need not test for null.
-        fields.append(StructField("rule_ids", ArrayType(kind, containsNull=False)))
-    fields += [StructField(name, RULE_COLUMNS[name]) for name in rule_columns]
+        fields.append(StructField("rule_ids", ArrayType(id_kind, containsNull=False)))
+    for name in rule_columns:
+        kind = RULE_COLUMNS[name]
+        fields.append(StructField(name, kind if output == ROWS else ArrayType(kind)))
     if rejects:
         fields.append(StructField("reason", StringType()))
     return StructType(fields)

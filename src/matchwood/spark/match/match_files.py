@@ -107,7 +107,7 @@ class FileWriter(MatchWriter):
 
     def _ids(self, ids: Any, indexes: Any) -> Any:
         """Texts stay indexes, which Parquet can write as they are."""
-        if ids.type == pa.int64():
+        if ids.type == pa.int64() or self._has_facts:
             return ids.take(indexes)
         return pa.DictionaryArray.from_arrays(indexes, ids)
 

@@ -36,16 +36,23 @@ class MatchWriter:
         if plan.rule_columns:
             from matchwood.match.search.rule_facts import FACTS
 
-            self._types += [FACTS[name] for name in plan.rule_columns]
+            kinds = [FACTS[name] for name in plan.rule_columns]
+            self._types += kinds if self._rows else [pa.list_(kind) for kind in kinds]
             self._names += plan.rule_columns
         if plan.rejects:
             self._names.append("reason")
 
     def _batch(self, kept: Sequence[Any], rules: Any) -> Any:
-        columns = [*kept, *(rules.flatten() if self._has_facts else [rules])]
+        columns = [*kept, *(self._with_facts(rules) if self._has_facts else [rules])]
         if self._rejects:
             columns.append(pa.nulls(len(rules), pa.string()))
         return pa.RecordBatch.from_arrays(columns, self._names)
+
+    def _with_facts(self, rules: Any) -> list[Any]:
+        """The ids and the columns about rules, which are the fields of structs."""
+        if self._rows:
+            return list(rules.flatten())
+        return [pa.ListArray.from_arrays(rules.offsets, field) for field in rules.values.flatten()]
 
     def rejected(self, kept: Sequence[Any], rejected: list[tuple[int, str]]) -> Iterator[Any]:
         """One row per event that cannot be read: no rule, and the reason."""
@@ -87,6 +94,8 @@ class MatchWriter:
         else:
             bounds, rules = grouped(pairs, events)
             item_size = _STRING_ITEM
+            if self._has_facts and len(ids):
+                item_size += ids.nbytes // len(ids)
         pairs.clear()
         yield from self.lists(kept, bounds, rules, ids, sizes + item_size * np.diff(bounds))
 

@@ -78,6 +78,7 @@ class FileOutput:
             limit=pipeline.job.limit,
             enforce=pipeline.job.enforce,
             aliases=pipeline.events.aliases,
+            rule_columns=pipeline.matches.rule_columns,
         ).persist(StorageLevel.DISK_ONLY)
         try:
             told = rows.where(F.col(FACTS).isNotNull()).select(FACTS).collect()
@@ -110,8 +111,9 @@ class FileOutput:
     def _write_columns(self) -> None:
         """Write a file without rows, as Spark does: readers learn the columns from it."""
         pipeline, spark = self._pipeline, self._events.sparkSession
+        keep, sink = pipeline.events.keep, pipeline.matches
         columns = columns_of_matches(
-            self._events, pipeline.events.keep, self._rules.id_type, pipeline.matches.output
+            self._events, keep, self._rules.id_type, sink.output, sink.rule_columns
         )
         empty = spark.createDataFrame([], columns).coalesce(1)
         empty.write.mode("append").parquet(self._folder.as_uri())

@@ -299,6 +299,7 @@ def check(pipeline: Pipeline) -> None:
         sink = getattr(pipeline, name)
         if sink is not None:
             _check_sink(pipeline, name, sink)
+    _check_rule_columns(pipeline)
     job = pipeline.job
     if pipeline.matches.writer == "workers":
         _check_workers_write(pipeline)
@@ -343,6 +344,25 @@ def _check_aliases(pipeline: Pipeline) -> None:
         aliases_of(pipeline.events.aliases)
     except ValueError as error:
         raise pipeline.error(f"[events] aliases: {error}", "events", "aliases") from None
+
+
+def _check_rule_columns(pipeline: Pipeline) -> None:
+    names = pipeline.matches.rule_columns
+    if not names:
+        return
+    from matchwood.match.search.rule_facts import check_facts
+
+    try:
+        check_facts(names)
+    except ValueError as error:
+        raise pipeline.error(f"[matches] {error}", "matches", "rule_columns") from None
+    for name in pipeline.events.keep:
+        if name.lower() in names:
+            message = f"keep: {name!r} is one of the rule_columns of [matches], too; use select"
+            raise pipeline.error(message, "events", "keep")
+    if "data" in names and not pipeline.rules.data and pipeline.rules.compiled is None:
+        message = "rule_columns: 'data' needs 'data' in [rules], the columns that rules carry"
+        raise pipeline.error(message, "matches", "rule_columns")
 
 
 def _check_value(pipeline: Pipeline) -> None:

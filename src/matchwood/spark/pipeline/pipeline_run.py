@@ -8,7 +8,7 @@ whatever the sink held before.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -61,6 +61,8 @@ ADDED = {ROWS: ("rule_id", "rules_version"), EVENTS: ("rule_ids", "rules_version
 
 # Names that columns in `keep` cannot have.
 RESERVED = {*ADDED[ROWS], *ADDED[EVENTS], REASON, UNREADABLE, CORRUPT, CORRUPT_REASON}
+# A column for a match while its array is taken apart.
+_MATCH = "matchwood match"
 # The exit code of a run that was interrupted, as shells have it.
 INTERRUPTED = 130
 # Called with the name of a stage and None when it begins, and with what it did when it ends.
@@ -238,7 +240,7 @@ class _PipelineRun:
         rules = None
         if pipeline.rules.compiled is None:
             rules = open_source(self.spark, pipeline, "rules")
-            for key in ("id", "rule", "tags", "priority"):
+            for key in ("id", "rule", "tags", "priority", "data"):
                 check_columns(pipeline, "rules", rules, key)
         events = open_source(self.spark, pipeline, "events")
         for key in ("keep", "attributes"):
@@ -259,7 +261,7 @@ class _PipelineRun:
                 message = f"keep: {name!r} is the name of a column that is added; use select"
                 raise pipeline.error(message, "events", "keep")
         columns = {
-            "matches": (*keep, *ADDED[pipeline.matches.output]),
+            "matches": (*keep, *ADDED[pipeline.matches.output], *pipeline.matches.rule_columns),
             "rejects": (*keep, REASON, UNREADABLE),
             "rejected_rules": REJECTED_RULES,
         }
@@ -303,6 +305,7 @@ class _PipelineRun:
             source.save,
             tags=source.tags,
             priority=source.priority,
+            data=source.data,
             schema=inputs.schema,
             operators=pipeline.job.operators,
             statistics=statistics,
@@ -317,7 +320,7 @@ class _PipelineRun:
         output = file_output(pipeline, self.spark, events, compiled)
         if output is not None:
             return self.matched_by_files(output, compiled, summary)
-        keep, job = pipeline.events.keep, pipeline.job
+        keep, job, about = pipeline.events.keep, pipeline.job, pipeline.matches.rule_columns
         corrupt = tuple(corrupt_columns(events))
         frame = match_events(
             events,
@@ -331,6 +334,7 @@ class _PipelineRun:
             rejects=REASON,
             enforce=job.enforce,
             aliases=pipeline.events.aliases,
+            rule_columns=about,
         )
         if corrupt:
             frame = frame.withColumn(REASON, F.coalesce(why_corrupt(frame), F.col(REASON)))
@@ -342,13 +346,14 @@ class _PipelineRun:
                 self.outcome = f"{counts.events:,} events, {counts.matches:,} matches"
             good = frame.where(F.col(REASON).isNull())
             kept = [column(name) for name in keep]
-            rows = good.select(*kept, F.explode("rule_ids").alias("rule_id"), "rules_version")
             with self.stage("count"):
-                counts = count_rules(counts, rows, compiled.rules)
+                matched = good.select(F.explode("rule_ids").alias("rule_id"))
+                counts = count_rules(counts, matched, compiled.rules)
                 self.outcome = f"{counts.rules_matched:,} rules matched"
             with self.stage("write"):
-                arrays = good.select(*kept, "rule_ids", "rules_version")
-                write(rows if pipeline.matches.output == ROWS else arrays, pipeline.matches)
+                arrays = good.select(*kept, "rule_ids", *about, "rules_version")
+                by_match = pipeline.matches.output == ROWS
+                write(_rows(arrays, kept, about) if by_match else arrays, pipeline.matches)
                 self.outcome = f"to {location(pipeline.matches)}"
             if pipeline.rejects is not None:
                 with self.stage("rejects"):
@@ -402,6 +407,19 @@ class _PipelineRun:
             frame = self.spark.createDataFrame([(text,)], "value string").coalesce(1)
             frame.write.mode("overwrite").text(f"{folder.rstrip('/')}/{name}")
         return f"{folder.rstrip('/')}/page.html"
+
+
+def _rows(arrays: DataFrame, kept: list[Column], about: Sequence[str]) -> DataFrame:
+    """A row per match of events that have arrays of rules, and arrays of what is known of them."""
+    if not about:
+        return arrays.select(*kept, F.explode("rule_ids").alias("rule_id"), "rules_version")
+    matches = arrays.select(
+        *kept, F.explode(F.arrays_zip("rule_ids", *about)).alias(_MATCH), "rules_version"
+    )
+    fields = [F.col(_MATCH)[name].alias(name) for name in about]
+    return matches.select(
+        *kept, F.col(_MATCH)["rule_ids"].alias("rule_id"), *fields, "rules_version"
+    )
 
 
 def places(pipeline: Pipeline) -> dict[str, str]:

@@ -108,6 +108,7 @@ class StreamRun:
             schema=schema,
             enforce=job.enforce,
             aliases=pipeline.events.aliases,
+            rule_columns=pipeline.matches.rule_columns,
             operators=job.operators,
             poll=job.poll or 0,
             trigger=job.trigger,

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from matchwood.spark.compile.compiler import carried
 from matchwood.spark.compile.rule_buckets import Buckets, bucket_column
 from matchwood.spark.endpoints import RuleSource
 from matchwood.spark.events.event_attributes import column
@@ -112,7 +113,11 @@ def _signed(rows: DataFrame, added: Column) -> DataFrame:
 
 def _columns(source: RuleSource) -> list[Column]:
     names = (source.id, source.rule, source.tags, source.priority)
-    return [column(name) for name in names if name]
+    columns = [column(name) for name in names if name]
+    if source.data:
+        # As text, because Spark neither hashes nor groups by maps.
+        columns.append(carried(source.data).alias("matchwood_data"))
+    return columns
 
 
 def _is_plain(source: RuleSource) -> bool:

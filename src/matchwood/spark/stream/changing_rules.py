@@ -254,6 +254,7 @@ class ChangingRules:
             path,
             tags=source.tags,
             priority=source.priority,
+            data=source.data,
             shards=shards,
             schema=self.schema,
             operators=self._operators,

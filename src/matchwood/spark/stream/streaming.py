@@ -65,6 +65,7 @@ def match_stream(
     schema: Schema | None = None,
     enforce: bool = False,
     aliases: Aliases | AliasForm | None = None,
+    rule_columns: Sequence[str] = (),
     operators: str | None = None,
     poll: float = 0.0,
     trigger: str | None = None,
@@ -104,7 +105,7 @@ def match_stream(
         {
             "output": output, "layout": layout, "memory": memory, "enforce": enforce,
             "tags": None if tags is None else tuple(tags), "limit": limit,
-            "aliases": aliases_of(aliases),
+            "aliases": aliases_of(aliases), "rule_columns": _names(rule_columns, "rule_columns"),
         },
         ChangingRules(source, folder, schema, poll, rejected, operators),
         sink_of(sink),
@@ -136,9 +137,14 @@ def _start(
     return writer.start()
 
 
+def _names(names: Iterable[str], what: str) -> tuple[str, ...]:
+    if isinstance(names, str):
+        raise TypeError(f"{what} is a list of names, found the string {names!r}")
+    return tuple(names)
+
+
 def _check_arguments(keep: Sequence[str], checkpoint: str, *sinks: object) -> None:
-    if isinstance(keep, str):
-        raise TypeError(f"keep is a list of names, found the string {keep!r}")
+    _names(keep, "keep")
     for kept in keep:
         if kept.lower() in (BATCH, REASON, UNREADABLE, CORRUPT):
             raise ValueError(f"keep: {kept!r} is the name of a column that is added; rename yours")
