@@ -87,7 +87,17 @@ LAZY = 2
 # Columns of the array `literal_group`, which has one row per group of rules that are one literal.
 LITERAL, GROUP = range(2)
 
-# Columns of the array `atom_row`, which has one row per atom.
+# Columns of the rows of atoms: the row of `families` that says what an atom has in common with
+# others; where its intervals start, which end where those of the next row do; and `pack_opaque`, or
+# -1 for a set of codes.
+ROW_COLUMNS = 3
+ROW_FAMILY, ROW_START, ROW_OPAQUE = range(ROW_COLUMNS)
+
+# Columns of the array `families`: a slot, and the first and last code of one family there.
+FAMILY_COLUMNS = 3
+FAMILY_SLOT, FAMILY_FIRST, FAMILY_LAST = range(FAMILY_COLUMNS)
+
+# Columns of atoms where each has a row that says everything, with numbers in place of codes.
 ATOM_COLUMNS = 7
 SLOT, FAMILY_LOW, FAMILY_HIGH, IV_START, IV_END, KIND, OPAQUE = range(ATOM_COLUMNS)
 
@@ -262,3 +272,26 @@ def record_end(at: Any, header: Any) -> Any:
 def state_of_record(record: Any) -> Any:
     """The number that the states of a node have, given where its record starts."""
     return record >> 1
+
+
+@codec
+def pack_opaque(number: Any, kind: Any) -> Any:
+    """What a row says of an atom that is not a set of codes, the `number`th of them.
+
+    >>> packed = pack_opaque(7, LAZY)
+    >>> opaque_number(packed), opaque_kind(packed) == LAZY, opaque_number(-1)
+    (7, True, -1)
+    """
+    return number << 1 | (kind - VALUE_TEST)
+
+
+@codec
+def opaque_number(opaque: Any) -> Any:
+    """The number among the atoms that are not sets of codes; -1 for one that is."""
+    return opaque >> 1
+
+
+@codec
+def opaque_kind(opaque: Any) -> Any:
+    """VALUE_TEST or LAZY."""
+    return VALUE_TEST + (opaque & 1)

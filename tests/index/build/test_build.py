@@ -25,7 +25,7 @@ ODD = [
 
 def contents(rules, threads):
     built = build(rules, threads=threads)
-    arrays = [*built.segment.tree, *built.segment.atoms, built.order]
+    arrays = [*built.segment.tree, *built.segment.packed, built.order]
     slots = [(slot.attribute, slot.constants) for slot in built.segment.slots]
     refused = [(place, str(error)) for place, error in built.refused]
     return [array.tobytes() for array in arrays], slots, refused

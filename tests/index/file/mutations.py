@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from matchwood.index.build.arrange import Arranged
-from matchwood.index.build.atom_codes import AtomArrays
+from matchwood.index.build.packed_atoms import PackedAtoms
 from matchwood.index.build.segment import Segment, build
 from matchwood.index.file.array_file import IndexFileError
 from matchwood.index.file.validate import validate
@@ -115,11 +115,11 @@ def main(seed: int, changes: int) -> None:
     some = random.Random(seed)
     sets = [build(rules).segment for rules in rule_sets(seed)]
     for segment in sets:
-        validate(segment.tree, segment.atoms, segment.codes, segment.rules, len(segment.opaque))
+        validate(segment.tree, segment.packed, segment.codes, segment.rules, len(segment.opaque))
         run(segment, [event(some) for _ in range(20)])
     for _ in range(changes):
         segment = some.choice(sets)
-        tree, atoms = segment.tree, segment.atoms
+        tree, atoms = segment.tree, segment.packed
         for _ in range(some.choice([1, 1, 1, 2])):
             field = some.choice([*tree._fields, *atoms._fields])
             if field in tree._fields:
@@ -133,7 +133,7 @@ def main(seed: int, changes: int) -> None:
             continue
         counts["passed"] += 1
         forged = Segment(
-            segment.slots, AtomArrays(*atoms), segment.opaque, Arranged(*tree), segment.rules
+            segment.slots, PackedAtoms(*atoms), segment.opaque, Arranged(*tree), segment.rules
         )
         try:
             run(forged, [event(some) for _ in range(12)])

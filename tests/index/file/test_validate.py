@@ -21,7 +21,7 @@ SETS = list(mutations.rule_sets(5))
 
 
 def check(segment: Segment, **changed: object) -> None:
-    tree, atoms = segment.tree, segment.atoms
+    tree, atoms = segment.tree, segment.packed
     for name, array in changed.items():
         if name in tree._fields:
             tree = tree._replace(**{name: array})
@@ -53,7 +53,7 @@ def test_many_values_and_wide_push_lists_are_sound() -> None:
 
 def test_numbers_that_do_not_fit_the_arrays_are_refused() -> None:
     segment = build(SETS[5]).segment
-    tree, atoms, codes = segment.tree, segment.atoms, segment.codes
+    tree, atoms, codes = segment.tree, segment.packed, segment.codes
     rules, opaque = segment.rules, len(segment.opaque)
     validate(tree, atoms, codes, rules, opaque)
     for wrong in (
@@ -70,7 +70,7 @@ def test_numbers_that_do_not_fit_the_arrays_are_refused() -> None:
 
 def test_every_array_of_another_type_or_shape_is_refused() -> None:
     segment = build(SETS[5]).segment
-    for name, array in (segment.tree._asdict() | segment.atoms._asdict()).items():
+    for name, array in (segment.tree._asdict() | segment.packed._asdict()).items():
         for wrong in (array.astype(np.float64), np.array(0, array.dtype), array[None]):
             with pytest.raises(IndexFileError):
                 check(segment, **{name: wrong})
@@ -79,7 +79,7 @@ def test_every_array_of_another_type_or_shape_is_refused() -> None:
 @pytest.mark.parametrize("rules", SETS[3:], ids=range(3, len(SETS)))
 def test_every_element_beyond_all_bounds_is_refused(rules: list[str]) -> None:
     segment = build(rules).segment
-    for name, array in (segment.tree._asdict() | segment.atoms._asdict()).items():
+    for name, array in (segment.tree._asdict() | segment.packed._asdict()).items():
         some = random.Random(name)
         for _ in range(min(array.size, 20)):
             changed = np.array(array)
@@ -95,7 +95,7 @@ def test_changes_raise_nothing_else() -> None:
     refused = 0
     for _ in range(1_500):
         segment = some.choice(segments)
-        arrays = segment.tree._asdict() | segment.atoms._asdict()
+        arrays = segment.tree._asdict() | segment.packed._asdict()
         name = some.choice(list(arrays))
         try:
             check(segment, **{name: mutations.changed(arrays[name], some)})

@@ -16,6 +16,7 @@ from matchwood.index.build.arrange import Arranged, arrange
 from matchwood.index.build.atom_codes import AtomArrays
 from matchwood.index.build.atoms import AtomTable, kind_of
 from matchwood.index.build.gc_pause import collection_paused
+from matchwood.index.build.packed_atoms import PackedAtoms, pack_atoms, unpack_atoms
 from matchwood.index.build.reuse import narrow, reuse
 from matchwood.index.build.rule_programs import Progress, gather
 from matchwood.index.build.shared_nodes import SharedNodes, share
@@ -38,10 +39,10 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def atom_rows(atoms: AtomArrays) -> Int32Array:
-    """One row per atom, with the columns that `kernels.records` names."""
+    """One row per atom that says everything, with the columns that `kernels.records` names."""
     bounds = (atoms.start[:-1], atoms.start[1:])
     columns = (atoms.slot, atoms.family_low, atoms.family_high, *bounds, atoms.kind, atoms.opaque)
-    return read_only(np.stack([column.astype(np.int32) for column in columns], 1))
+    return np.ascontiguousarray(np.stack([column.astype(np.int32) for column in columns], 1))
 
 
 class Built(NamedTuple):
@@ -66,7 +67,7 @@ class Segment:
     def __init__(
         self,
         slots: list[Slot],
-        atoms: AtomArrays,
+        packed: PackedAtoms,
         opaque: list[Node],
         tree: Arranged,
         rules: int,
@@ -74,19 +75,20 @@ class Segment:
         operators: Sequence[str] = (),
     ) -> None:
         self.slots = slots
-        self.rows = atom_rows(atoms)
-        # the columns are views of the rows that kernels read, so that there is one copy
-        slot, family_low, family_high, _, _, kind, number = self.rows.T
-        start, low, high = (read_only(array) for array in (atoms.start, atoms.low, atoms.high))
-        self.atoms = AtomArrays(slot, family_low, family_high, start, low, high, kind, number)
+        self.packed = PackedAtoms(*(read_only(array) for array in packed))
         self.opaque = opaque
         self.tree = Arranged(*(read_only(array) for array in tree))
         self.rules = rules
-        self.first = 2 * len(atoms.slot)
+        self.first = 2 * packed.atoms
         self.codes = np.array([slot.codes for slot in slots], np.int32)
         self.costly = read_only(np.empty(0, np.int32) if costly is None else costly)
         self.operators = tuple(operators)
         self.lazy = [number for number, node in enumerate(opaque) if kind_of(node) == LAZY]
+
+    @property
+    def atoms(self) -> AtomArrays:
+        """The atoms, unpacked."""
+        return unpack_atoms(self.packed)
 
     @property
     def nodes(self) -> int:
@@ -95,9 +97,8 @@ class Segment:
     @property
     def bytes_of_arrays(self) -> dict[str, int]:
         """Bytes of each array that kernels read, without the texts and ids of rules."""
-        atoms = self.atoms
-        rest = {"rows": self.rows, "start": atoms.start, "low": atoms.low, "high": atoms.high}
-        return {name: array.nbytes for name, array in (self.tree._asdict() | rest).items()}
+        arrays = self.tree._asdict() | self.packed._asdict()
+        return {name: array.nbytes for name, array in arrays.items()}
 
     @property
     def bytes(self) -> int:
@@ -129,7 +130,7 @@ def build(
     positions = gathered.accepted[order]
     costly = np.flatnonzero(np.isin(positions, list(gathered.costly))).astype(np.int32)
     names = sorted({call.name for rule in gathered.costly.values() for call in calls_of(rule)})
-    segment = Segment(atoms.slots, arrays, opaque, tree, len(order), costly, names)
+    segment = Segment(atoms.slots, pack_atoms(arrays), opaque, tree, len(order), costly, names)
     return Built(segment, positions, gathered.refused, gathered.costly)
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from matchwood.index.build.arrange import Arranged
 from matchwood.index.build.atom_codes import AtomArrays
+from matchwood.index.build.packed_atoms import PackedAtoms, unpack_atoms
 from matchwood.index.file.array_file import IndexFileError
 from matchwood.index.file.check_kernels import (
     check_atoms,
@@ -35,9 +36,15 @@ from matchwood.index.file.push_list_check_kernels import (
     check_trees,
 )
 from matchwood.kernels.array_types import Int32Array
+from matchwood.kernels.records import FAMILY_COLUMNS, ROW_COLUMNS, ROW_FAMILY, ROW_OPAQUE
+
+# Numbers in each row of the arrays that have rows.
+_WIDTHS = {"literal_group": (2,), "rows": (ROW_COLUMNS,)}
 
 
-def validate(tree: Arranged, atoms: AtomArrays, codes: Int32Array, rules: int, opaque: int) -> None:
+def validate(
+    tree: Arranged, packed: PackedAtoms, codes: Int32Array, rules: int, opaque: int
+) -> None:
     """Raise IndexFileError unless kernels can safely read these arrays.
 
     `codes` is the number of codes of each slot; `opaque` is the number of predicates that are not
@@ -45,14 +52,16 @@ def validate(tree: Arranged, atoms: AtomArrays, codes: Int32Array, rules: int, o
 
     >>> from matchwood.index.build.segment import build
     >>> segment = build(["age >= 18", "age < 13 or tier = 'gold'"]).segment
-    >>> validate(segment.tree, segment.atoms, segment.codes, segment.rules, 0)
-    >>> validate(segment.tree, segment.atoms, segment.codes, 1, 0)  # doctest: +ELLIPSIS
+    >>> validate(segment.tree, segment.packed, segment.codes, segment.rules, 0)
+    >>> validate(segment.tree, segment.packed, segment.codes, 1, 0)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
     matchwood.index.file.array_file.IndexFileError: holds an index that is not sound: groups of...
     """
-    _shapes(tree, atoms, codes)
+    _shapes(tree, packed, codes)
     tree = Arranged(*(_fixed(array) for array in tree))
+    _check_rows(packed)
+    atoms = unpack_atoms(packed)
     atoms = atoms._replace(kind=atoms.kind.astype(np.int32))
     atoms = AtomArrays(*(_fixed(array) for array in atoms))
     codes = _fixed(codes)
@@ -77,6 +86,15 @@ class Nodes(NamedTuple):
 
     record_at: Int32Array
     push_at: Int32Array
+
+
+def _check_rows(packed: PackedAtoms) -> None:
+    """Rows name families that are there, and the last one ends all intervals."""
+    family, opaque = packed.rows[:, ROW_FAMILY], packed.rows[:, ROW_OPAQUE]
+    families, rest = divmod(len(packed.families), FAMILY_COLUMNS)
+    known = (family[:-1] >= 0) & (family[:-1] < families) & (opaque[:-1] >= -1)
+    if rest or not known.all() or packed.rows[-1].tolist() != [0, len(packed.low), -1]:
+        raise IndexFileError("holds an index that is not sound: rows of atoms")
 
 
 def _nodes(tree: Arranged) -> Nodes:
@@ -171,27 +189,24 @@ def _fixed(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
-def _shapes(tree: Arranged, atoms: AtomArrays, codes: Int32Array) -> None:
+def _shapes(tree: Arranged, packed: PackedAtoms, codes: Int32Array) -> None:
     """Check types, dimensions, and lengths that have to agree."""
     long = ("records", "literal_group")
-    arrays: dict[str, NDArray[Any]] = tree._asdict() | atoms._asdict() | {"codes": codes}
+    arrays: dict[str, NDArray[Any]] = tree._asdict() | packed._asdict() | {"codes": codes}
     for name, array in arrays.items():
         dtype = np.int64 if name in long else np.int32
-        shape = array.shape[:1] if name != "literal_group" else (*array.shape[:1], 2)
-        narrow = name == "kind" and array.dtype == np.uint8
-        if (array.dtype != dtype and not narrow) or array.ndim == 0 or array.shape != shape:
+        shape = (*array.shape[:1], *_WIDTHS.get(name, ()))
+        if array.dtype != dtype or array.ndim == 0 or array.shape != shape:
             raise IndexFileError(f"holds {name} as {array.dtype} of shape {array.shape}")
     same = [
         ("asked", "asked_push"),
         ("tree_at", "tree_size", "tree_points", "codes"),
-        ("slot", "family_low", "family_high", "kind", "opaque"),
         ("low", "high"),
     ]
     lengths = {name: len(array) for name, array in arrays.items()}
     for names in same:
         if len({lengths[name] for name in names}) > 1:
             raise IndexFileError(f"holds arrays of different lengths: {', '.join(names)}")
-    atom_count = lengths["slot"]
-    lacking = not lengths["tree_start"] or not lengths["group_start"]
-    if lacking or (lengths["start"], lengths["literal_push"]) != (atom_count + 1, 2 * atom_count):
+    lacking = not lengths["tree_start"] or not lengths["group_start"] or not lengths["rows"]
+    if lacking or lengths["literal_push"] != 2 * packed.atoms:
         raise IndexFileError("holds arrays whose lengths do not fit together")

@@ -185,7 +185,9 @@ def _without_empty_trees(
 
 def _cells(segment: Segment, index: EventIndex, woken: Int32Array) -> LeafCells:
     """The tree over the `and`s that were woken, and the rows of its leaves."""
-    boxes = boxes_of(woken, index.records, index.atom_row, index.iv_low, index.iv_high)
+    boxes = boxes_of(
+        woken, index.records, index.atom_row, index.families, index.iv_low, index.iv_high
+    )
     order, bounds, branches = split(*boxes, len(segment.slots))
     cells = CELLS
     while True:

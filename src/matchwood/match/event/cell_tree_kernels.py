@@ -20,11 +20,12 @@ from matchwood.kernels.compiled import compiled, inlined
 from matchwood.kernels.filling import copy_items
 from matchwood.kernels.programs import atom_of, is_negated
 from matchwood.kernels.records import (
-    FAMILY_HIGH,
-    FAMILY_LOW,
-    IV_END,
-    IV_START,
+    FAMILY_COLUMNS,
+    FAMILY_FIRST,
+    FAMILY_LAST,
     OTHER,
+    ROW_FAMILY,
+    ROW_START,
     header_inline,
     is_several,
     word_high,
@@ -87,7 +88,7 @@ _WORK = 400
 
 
 @compiled
-def boxes_of(places, records, atom_row, iv_low, iv_high):
+def boxes_of(places, records, atom_row, families, iv_low, iv_high):
     """The box of each record: a necessary condition on the codes of an event, from inline words.
 
     Returns the arrays (start, slot, low, high): box i has the intervals start[i]:start[i + 1], one
@@ -113,12 +114,14 @@ def boxes_of(places, records, atom_row, iv_low, iv_high):
             least, most = word_low(word), word_high(word)
             if is_several(word):
                 ref = word_literal(word)
-                row = atom_row[atom_of(ref)]
+                atom = atom_of(ref)
+                family = FAMILY_COLUMNS * np.int64(atom_row[atom, ROW_FAMILY])
+                first, end = atom_row[atom, ROW_START], atom_row[atom + 1, ROW_START]
                 if is_negated(ref):
-                    least, most = np.int64(row[FAMILY_LOW]), np.int64(row[FAMILY_HIGH])
-                elif row[IV_START] < row[IV_END]:
-                    least = np.int64(iv_low[row[IV_START]])
-                    most = np.int64(iv_high[row[IV_END] - 1])
+                    least = np.int64(families[family + FAMILY_FIRST])
+                    most = np.int64(families[family + FAMILY_LAST])
+                elif first < end:
+                    least, most = np.int64(iv_low[first]), np.int64(iv_high[end - 1])
                 else:
                     least, most = np.int64(OTHER + 1), np.int64(OTHER)
                 least = max(least, OTHER + 1)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from matchwood.kernels.array_view import Layout, reader
 from matchwood.kernels.compiled import inlined, lean
 from matchwood.kernels.event_entries import entry_code, entry_slot
-from matchwood.kernels.records import ATOM_COLUMNS, code_of_list
+from matchwood.kernels.records import ROW_COLUMNS, code_of_list
 from matchwood.match.event.cell_kernels import LeafCells, candidates
 from matchwood.match.event.literal_kernels import (
     CALLS_BEFORE,
@@ -66,7 +66,7 @@ SLOTS_UNPACKED, LISTS_UNPACKED, VALUES_UNPACKED, HITS_UNPACKED = range(UNPACKED_
 # What kernels that match one event read and write, in this order.
 MATCHING_LAYOUTS = (
     Layout(
-        EventIndex, np.int32, {"records": np.int64, "first": np.int64}, {"atom_row": ATOM_COLUMNS}
+        EventIndex, np.int32, {"records": np.int64, "first": np.int64}, {"atom_row": ROW_COLUMNS}
     ),
     Layout(Groups, np.int32),
     Layout(LeafCells, np.int32, {"rows": np.uint64}),

@@ -228,7 +228,7 @@ def index_of(segment: Segment) -> EventIndex:
         tree.records, tree.pushes, tree.tree_at, tree.tree_size, tree.tree_points,
         tree.tree_start, tree.stab_bound, tree.stab_push, tree.literal_push, first_atom,
         asked, asked_push,
-        opaque_push, null, segment.rows, atoms.low, atoms.high, family_ends(segment),
+        opaque_push, null, *segment.packed, family_ends(segment),
         np.array([segment.first], np.int64),
     )  # fmt: skip
     return EventIndex(*(read_only(array) for array in arrays))

@@ -22,17 +22,19 @@ from matchwood.kernels.compiled import codec, inlined
 from matchwood.kernels.programs import atom_of, is_negated
 from matchwood.kernels.records import (
     FAMILIES,
-    FAMILY_HIGH,
-    FAMILY_LOW,
-    IV_END,
-    IV_START,
-    KIND,
-    OPAQUE,
+    FAMILY_COLUMNS,
+    FAMILY_FIRST,
+    FAMILY_LAST,
+    FAMILY_SLOT,
     OTHER,
-    SLOT,
+    ROW_FAMILY,
+    ROW_OPAQUE,
+    ROW_START,
     VALUE_TEST,
     is_several,
     list_of_code,
+    opaque_kind,
+    opaque_number,
     word_high,
     word_literal,
     word_low,
@@ -93,7 +95,8 @@ class EventIndex(NamedTuple):
     asked_push: NDArray[np.int32]
     opaque_push: NDArray[np.int32]  # push list of an opaque atom, positive
     null_slots: NDArray[np.int32]  # slots where `is null` has a push list
-    atom_row: NDArray[np.int32]
+    atom_row: NDArray[np.int32]  # rows of atoms, see `kernels.records`
+    families: NDArray[np.int32]
     iv_low: NDArray[np.int32]
     iv_high: NDArray[np.int32]
     family_end: NDArray[np.int32]  # last code of each family, FAMILIES per slot
@@ -130,33 +133,42 @@ def _within(code, iv_low, iv_high, low, high):
 
 
 @inlined
+def _is_in_family(code, family, ix):
+    """Whether a code is one of the family that begins at `family`."""
+    return ix.families[family + FAMILY_FIRST] <= code <= ix.families[family + FAMILY_LAST]
+
+
+@inlined
 def literal_holds(ref, ix, sc, list_start, list_codes, epoch):
     """Whether a literal is true: NO, YES, or UNKNOWN if its atom has yet to be evaluated."""
-    row = ix.atom_row[atom_of(ref)]
+    atom = atom_of(ref)
     negated = is_negated(ref)
-    code = sc.codes[row[SLOT]]
-    opaque = row[OPAQUE]
+    family = FAMILY_COLUMNS * np.int64(ix.atom_row[atom, ROW_FAMILY])
+    code = sc.codes[ix.families[family + FAMILY_SLOT]]
+    opaque = ix.atom_row[atom, ROW_OPAQUE]
     if opaque >= 0:
-        state = sc.opaque[opaque]
+        number = opaque_number(opaque)
+        state = sc.opaque[number]
         now = state_epoch(state) == epoch
-        if row[KIND] == VALUE_TEST:
+        if opaque_kind(opaque) == VALUE_TEST:
             hit = now and state_truth(state) == TRUE_SEEN
             if negated:
-                there = code < 0 or row[FAMILY_LOW] <= code <= row[FAMILY_HIGH]
+                there = code < 0 or _is_in_family(code, family, ix)
                 return YES if there and not hit else NO
             return YES if hit else NO
         if not now or state_truth(state) == REQUESTED:
-            sc.opaque[opaque] = pack_state(epoch, REQUESTED)
+            sc.opaque[number] = pack_state(epoch, REQUESTED)
             return UNKNOWN
         return YES if state_truth(state) == (FALSE_SEEN if negated else TRUE_SEEN) else NO
+    start, end = ix.atom_row[atom, ROW_START], ix.atom_row[atom + 1, ROW_START]
     if code >= 0:
-        if negated and (code < row[FAMILY_LOW] or code > row[FAMILY_HIGH]):
+        if negated and not _is_in_family(code, family, ix):
             return NO
-        inside = _within(code, ix.iv_low, ix.iv_high, row[IV_START], row[IV_END])
+        inside = _within(code, ix.iv_low, ix.iv_high, start, end)
         return YES if inside != negated else NO
-    number = list_of_code(code)
-    for i in range(list_start[number], list_start[number + 1]):
-        if _within(list_codes[i], ix.iv_low, ix.iv_high, row[IV_START], row[IV_END]):
+    values = list_of_code(code)
+    for i in range(list_start[values], list_start[values + 1]):
+        if _within(list_codes[i], ix.iv_low, ix.iv_high, start, end):
             return NO if negated else YES
     return YES if negated else NO
 

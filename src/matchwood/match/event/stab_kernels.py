@@ -10,7 +10,7 @@ from __future__ import annotations
 from matchwood.kernels.compiled import inlined, lean
 from matchwood.kernels.programs import atom_of, pack_literal
 from matchwood.kernels.pushes import NO_LIST
-from matchwood.kernels.records import FIRST_VALUE, OPAQUE
+from matchwood.kernels.records import FIRST_VALUE, ROW_OPAQUE
 from matchwood.match.event.literal_kernels import YES, literal_holds
 
 
@@ -65,7 +65,7 @@ def stab_lists(ix, sc, slots, list_start, list_codes, epoch, top):
         low = pack_literal(ix.first_atom[slot], 0)
         high = pack_literal(ix.first_atom[slot + 1], 0)
         for ref in range(low, high):
-            if ix.literal_push[ref] != NO_LIST and ix.atom_row[atom_of(ref), OPAQUE] < 0:
+            if ix.literal_push[ref] != NO_LIST and ix.atom_row[atom_of(ref), ROW_OPAQUE] < 0:
                 if literal_holds(ref, ix, sc, list_start, list_codes, epoch) == YES:
                     sc.queue[top] = ix.literal_push[ref]
                     top += 1

@@ -15,7 +15,7 @@ from typing import Any, overload
 import numpy as np
 
 from matchwood.index.build.arrange import Arranged
-from matchwood.index.build.atom_codes import AtomArrays
+from matchwood.index.build.packed_atoms import PackedAtoms
 from matchwood.index.build.segment import Segment
 from matchwood.index.build.slots import Slot
 from matchwood.index.file.array_file import (
@@ -83,9 +83,7 @@ def save(path: Name, parts: Sequence[Part]) -> None:
 
 def _named(segment: Segment) -> dict[str, Any]:
     tree = {f"tree.{name}": array for name, array in segment.tree._asdict().items()}
-    atoms = segment.atoms._replace(kind=segment.atoms.kind.astype(np.uint8))
-    columns = {name: np.ascontiguousarray(array) for name, array in atoms._asdict().items()}
-    return tree | {f"atoms.{name}": array for name, array in columns.items()}
+    return tree | {f"atoms.{name}": array for name, array in segment.packed._asdict().items()}
 
 
 def _describe(part: Part, prefix: str, arrays: dict[str, Any]) -> dict[str, Any]:
@@ -158,7 +156,7 @@ def _part(
 ) -> Part:
     slots = [_slot_from_json(slot) for slot in described["slots"]]
     tree = Arranged(*(arrays[f"{prefix}.tree.{name}"] for name in Arranged._fields))
-    atoms = AtomArrays(*(arrays[f"{prefix}.atoms.{name}"] for name in AtomArrays._fields))
+    atoms = PackedAtoms(*(arrays[f"{prefix}.atoms.{name}"] for name in PackedAtoms._fields))
     opaque = [parse(text) for text in described["opaque"]]
     rules = int(described["rules"])
     costly = np.array(arrays.get(f"{prefix}.costly", []), np.int32)

@@ -10,14 +10,15 @@ from matchwood.kernels.compiled import compiled
 from matchwood.kernels.programs import pack_literal
 from matchwood.kernels.pushes import last_group
 from matchwood.kernels.records import (
-    FAMILY_HIGH,
-    FAMILY_LOW,
+    FAMILY_COLUMNS,
+    FAMILY_FIRST,
+    FAMILY_LAST,
+    FAMILY_SLOT,
     GROUP,
-    IV_END,
-    IV_START,
     LITERAL,
-    OPAQUE,
-    SLOT,
+    ROW_FAMILY,
+    ROW_OPAQUE,
+    ROW_START,
     header_inline,
     header_is_and,
     header_is_root,
@@ -73,21 +74,23 @@ def group_distances(records, pushes, first, literal_lacks, codes, literal_group,
 
 
 @compiled
-def lacking_literals(rows, low, high, codes):
+def lacking_literals(rows, families, low, high, codes):
     """1 for each literal that is not true of the codes; opaque ones are left at 1."""
-    lacks = np.ones(2 * len(rows), np.uint8)
-    for atom in range(len(rows)):
-        if rows[atom, OPAQUE] >= 0:
+    count = len(rows) - 1
+    lacks = np.ones(2 * count, np.uint8)
+    for atom in range(count):
+        if rows[atom, ROW_OPAQUE] >= 0:
             continue
-        code = codes[rows[atom, SLOT]]
+        family = FAMILY_COLUMNS * np.int64(rows[atom, ROW_FAMILY])
+        code = codes[families[family + FAMILY_SLOT]]
         if code < 0:
             continue
         inside = False
-        for i in range(rows[atom, IV_START], rows[atom, IV_END]):
+        for i in range(rows[atom, ROW_START], rows[atom + 1, ROW_START]):
             if low[i] <= code <= high[i]:
                 inside = True
                 break
-        there = rows[atom, FAMILY_LOW] <= code <= rows[atom, FAMILY_HIGH]
+        there = families[family + FAMILY_FIRST] <= code <= families[family + FAMILY_LAST]
         lacks[pack_literal(atom, 0)] = 0 if inside else 1
         lacks[pack_literal(atom, 1)] = 0 if there and not inside else 1
     return lacks

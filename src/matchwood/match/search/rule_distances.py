@@ -23,7 +23,7 @@ def candidates(matcher: SegmentMatcher, seen: Event, alive: NDArray[np.uint8], n
     codes: NDArray[Any] = np.zeros(max(1, len(segment.slots)), np.int32)
     encoded, _ = encode(seen, matcher.encoding)
     codes[encoded.slots] = encoded.codes
-    lacks = lacking_literals(segment.rows, segment.atoms.low, segment.atoms.high, codes)
+    lacks = lacking_literals(*segment.packed, codes)
     of_group = group_distances(
         tree.records, tree.pushes, segment.first, lacks, codes, tree.literal_group, tree.groups
     )

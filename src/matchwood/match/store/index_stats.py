@@ -29,7 +29,7 @@ class Stats:
     def of(cls, parts: Sequence[Part], pending: int, rules: int) -> Stats:
         """The figures of some parts, with so many pending rules, and so many rules in all."""
         segments = [part.segment for part in parts]
-        predicates = sum(len(s.atoms.slot) for s in segments)
+        predicates = sum(s.packed.atoms for s in segments)
         nodes = sum(s.nodes for s in segments)
         uses = sum(len(s.tree.records) - s.nodes for s in segments) + rules
         size = sum(part.bytes for part in parts)

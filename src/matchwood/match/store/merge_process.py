@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from matchwood.index.build.arrange import Arranged
-from matchwood.index.build.atom_codes import AtomArrays
+from matchwood.index.build.packed_atoms import PackedAtoms
 from matchwood.index.build.segment import Built, Segment, build
 from matchwood.index.build.statistics import Statistics
 from matchwood.index.file.array_file import pack_strings, read, unpack_strings, write
@@ -79,7 +79,7 @@ def _taken_back(folder: Path, count: int) -> Built | None:
         slots = [pickle.load(file) for _ in range(meta["slots"])]
         opaque = pickle.load(file)
     tree = Arranged(*(arrays[f"tree.{name}"] for name in Arranged._fields))
-    atoms = AtomArrays(*(arrays[f"atoms.{name}"] for name in AtomArrays._fields))
+    atoms = PackedAtoms(*(arrays[f"atoms.{name}"] for name in PackedAtoms._fields))
     more = arrays["costly"], meta["operators"]
     segment = Segment(slots, atoms, opaque, tree, count, *more)
     return Built(segment, np.array(arrays["order"]), [], {})
@@ -112,7 +112,7 @@ def _build(folder: Path) -> None:
             pickle.dump(slot, file, pickle.HIGHEST_PROTOCOL)
         pickle.dump(segment.opaque, file, pickle.HIGHEST_PROTOCOL)
     arrays: dict[str, Any] = {f"tree.{n}": array for n, array in segment.tree._asdict().items()}
-    arrays |= {f"atoms.{n}": np.array(array) for n, array in segment.atoms._asdict().items()}
+    arrays |= {f"atoms.{n}": array for n, array in segment.packed._asdict().items()}
     meta: dict[str, Any] = {
         "rules": segment.rules,
         "refused": len(refused),

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood.index.build.atom_codes import AtomArrays
+from matchwood.index.build.segment import atom_rows
 from matchwood.kernels.array_types import Int32Array, Int64Array
 from matchwood.kernels.records import IV_END, IV_START, SLOT
 from matchwood.match.batch.gpu.card_layout import (
@@ -89,17 +91,15 @@ def levelled(program: KeyedProgram, rules: int) -> LevelledProgram:
     )
 
 
-def card_index(
-    atom_row: Int32Array, low: Int32Array, high: Int32Array, family_end: Int32Array, slots: int
-) -> Int32Array:
+def card_index(atoms: AtomArrays, family_end: Int32Array, slots: int) -> Int32Array:
     """What kernels read of a segment about literals; see `card_layout`."""
-    rows = atom_row.copy()
+    rows = atom_rows(atoms)
     pairs_at = INDEX_HEADER + rows.size
-    rows[:, IV_START : IV_END + 1] = pairs_at + 2 * atom_row[:, IV_START : IV_END + 1]
+    rows[:, IV_START : IV_END + 1] = pairs_at + 2 * rows[:, IV_START : IV_END + 1]
     rows[rows[:, SLOT] < 0, SLOT] = slots  # that no event has
-    header = np.array([pairs_at + 2 * len(low)], np.int32)
+    header = np.array([pairs_at + 2 * len(atoms.low)], np.int32)
     assert len(header) == INDEX_HEADER, "families_at is all that an index begins with"
-    pairs = np.stack([low, high], axis=1)
+    pairs = np.stack([atoms.low, atoms.high], axis=1)
     index: Int32Array = np.concatenate([header, rows.ravel(), pairs.ravel(), family_end])
     return index
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.forking import is_left_held, renew_in_children
+from matchwood.index.build.packed_atoms import unpack_atoms
 from matchwood.kernels.array_types import Int32Array, Int64Array
 from matchwood.match.batch.batch_strategy import BatchStrategy, LearntCost, Pairs
 from matchwood.match.batch.codes.batch_codes import BatchCodes
@@ -178,9 +179,8 @@ class GpuStrategy(BatchStrategy):
         for number, program in enumerate(programs):
             self._slice_of_rule[program.node_of_rule >= 0] = number
         slots = len(segment.slots)
-        index = card_index(
-            self.lazy.atom_row, segment.atoms.low, segment.atoms.high, family_ends(segment), slots
-        )
+        packed = segment.packed._replace(rows=self.lazy.atom_row)
+        index = card_index(unpack_atoms(packed), family_ends(segment), slots)
         return CardSegment(index, slots, programs)
 
 

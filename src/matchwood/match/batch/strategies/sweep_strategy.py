@@ -50,8 +50,7 @@ class SweepStrategy(BatchStrategy):
         row_of_code = np.r_[0, np.cumsum(segment.codes.astype(np.int64) + 1)]
         self._lazy = LazyMasks(segment)
         arrays = (
-            self._lazy.atom_row.reshape(-1), segment.atoms.low, segment.atoms.high,
-            family_ends(segment), row_of_code,
+            self._lazy.atom_row.reshape(-1), *segment.packed[1:], family_ends(segment), row_of_code,
         )  # fmt: skip
         self._tree = LiteralIndex(*(read_only(array) for array in arrays))
         self._lock = threading.Lock()

@@ -15,7 +15,7 @@ from matchwood.index.build.segment import Segment, read_only
 from matchwood.kernels.array_types import Int64Array, UInt8Array, UInt64Array
 from matchwood.kernels.masks import WORDS
 from matchwood.kernels.programs import atom_of, is_negated, pack_literal
-from matchwood.kernels.records import OPAQUE
+from matchwood.kernels.records import LAZY, ROW_OPAQUE, ROW_START, opaque_number, pack_opaque
 from matchwood.match.batch.codes.lazy_columns import LazyColumns
 from matchwood.match.batch.sweep.program_kernels import ALWAYS_KEY, key_of_literal, literal_of_key
 from matchwood.match.event.literal_kernels import FALSE_SEEN, TRUE_SEEN
@@ -25,17 +25,19 @@ class LazyMasks:
     """The rows of atoms that a sweep of a segment reads, with those that are added for negation."""
 
     def __init__(self, segment: Segment) -> None:
-        rows = segment.rows
-        atoms = np.flatnonzero(np.isin(rows[:, OPAQUE], segment.lazy))
+        rows, count = segment.packed.rows, segment.packed.atoms
+        number = opaque_number(rows[:-1, ROW_OPAQUE])
+        atoms = np.flatnonzero(np.isin(number, segment.lazy))
+        numbers = len(segment.opaque) + np.arange(len(atoms))
         added = rows[atoms].copy()
-        added[:, OPAQUE] = len(segment.opaque) + np.arange(len(atoms))
-        self.atom_row = read_only(np.concatenate([rows, added])) if len(atoms) else rows
+        added[:, ROW_START] = rows[-1, ROW_START]  # they have no intervals
+        added[:, ROW_OPAQUE] = pack_opaque(numbers, LAZY)
+        joined = [rows[:-1], added, rows[-1:]]
+        self.atom_row = read_only(np.concatenate(joined)) if len(atoms) else rows
         self.count = len(segment.opaque) + len(atoms)  # masks of opaque atoms
-        self._false_atom = np.full(len(rows), -1, np.int64)
-        self._false_atom[atoms] = len(rows) + np.arange(len(atoms))
-        self._places = list(
-            zip(rows[atoms, OPAQUE].tolist(), added[:, OPAQUE].tolist(), strict=True)
-        )
+        self._false_atom = np.full(max(1, count), -1, np.int64)
+        self._false_atom[atoms] = count + np.arange(len(atoms))
+        self._places = list(zip(number[atoms].tolist(), numbers.tolist(), strict=True))
 
     def keys(self, keys: Int64Array) -> Int64Array:
         """Keys of literals (`program_kernels`), with those that negate a lazy atom replaced."""

@@ -14,15 +14,17 @@ from matchwood.kernels.compiled import inlined, lean
 from matchwood.kernels.masks import WORDS, add, add_range, clear, copy, remove
 from matchwood.kernels.programs import atom_of, is_negated
 from matchwood.kernels.records import (
-    ATOM_COLUMNS,
     FAMILIES,
-    FAMILY_HIGH,
-    FAMILY_LOW,
-    IV_END,
-    IV_START,
+    FAMILY_COLUMNS,
+    FAMILY_FIRST,
+    FAMILY_LAST,
+    FAMILY_SLOT,
     MISSING,
-    OPAQUE,
-    SLOT,
+    ROW_COLUMNS,
+    ROW_FAMILY,
+    ROW_OPAQUE,
+    ROW_START,
+    opaque_number,
     word_high,
     word_low,
     word_negated,
@@ -35,7 +37,8 @@ from matchwood.match.batch.sweep.slot_kernels import DENSE, EMPTY_ROW, EVERY_ROW
 class LiteralIndex(NamedTuple):
     """The read-only arrays of a segment that say what a literal is."""
 
-    atom_row: NDArray[np.int32]  # one row after the other
+    atom_row: NDArray[np.int32]  # rows of atoms, one after the other
+    families: NDArray[np.int32]
     iv_low: NDArray[np.int32]
     iv_high: NDArray[np.int32]
     family_end: NDArray[np.int32]
@@ -105,14 +108,18 @@ def _add_missing(masks, at, slot, bt):
 @lean
 def _mask_of_literal(literal, at, tree, bt):
     """Write the mask of a literal that is not one interval to masks[at:]."""
-    row = tree.atom_row[ATOM_COLUMNS * atom_of(literal) :][:ATOM_COLUMNS]
-    slot = np.int64(row[SLOT])
+    row = ROW_COLUMNS * atom_of(literal)
+    family = FAMILY_COLUMNS * np.int64(tree.atom_row[row + ROW_FAMILY])
+    slot = np.int64(tree.families[family + FAMILY_SLOT])
+    opaque = np.int64(tree.atom_row[row + ROW_OPAQUE])
     masks = bt.masks
     clear(masks, at)
-    if row[OPAQUE] >= 0:
-        copy(masks, at, bt.true, WORDS * np.int64(row[OPAQUE]))
+    if opaque >= 0:
+        copy(masks, at, bt.true, WORDS * opaque_number(opaque))
     elif bt.row_of_slot[slot] == DENSE:
-        for i in range(row[IV_START], row[IV_END]):
+        for i in range(
+            tree.atom_row[row + ROW_START], tree.atom_row[row + ROW_COLUMNS + ROW_START]
+        ):
             low, high = np.int64(tree.iv_low[i]), np.int64(tree.iv_high[i])
             _add_interval(masks, at, slot, low, high, tree, bt)
     else:
@@ -120,11 +127,12 @@ def _mask_of_literal(literal, at, tree, bt):
     if is_negated(literal):
         scratch = bt.scratch
         clear(scratch, 0)
-        if row[FAMILY_LOW] == MISSING:  # it is true of all events that it is not false of
+        first = np.int64(tree.families[family + FAMILY_FIRST])
+        if first == MISSING:  # it is true of all events that it is not false of
             copy(scratch, 0, masks, WORDS * EVERY_ROW)
         else:
             _add_there(
-                scratch, 0, slot, np.int64(row[FAMILY_LOW]), np.int64(row[FAMILY_HIGH]), tree, bt
+                scratch, 0, slot, first, np.int64(tree.families[family + FAMILY_LAST]), tree, bt
             )
         remove(scratch, 0, masks, at)
         copy(masks, at, scratch, 0)
@@ -169,13 +177,16 @@ def _positions(key, slot, tree, bt):
     if key >= 0:
         return read(prefix, at + word_low(key)) ^ read(prefix, at + word_high(key) + 1)
     literal = literal_of_key(key)
-    row = ATOM_COLUMNS * atom_of(literal)
+    row = ROW_COLUMNS * atom_of(literal)
     found = np.uint64(0)
-    for i in range(read(tree.atom_row, row + IV_START), read(tree.atom_row, row + IV_END)):
+    end = read(tree.atom_row, row + ROW_COLUMNS + ROW_START)
+    for i in range(read(tree.atom_row, row + ROW_START), end):
         found ^= read(prefix, at + read(tree.iv_low, i))
         found ^= read(prefix, at + read(tree.iv_high, i) + 1)
     if is_negated(literal):
-        low, high = read(tree.atom_row, row + FAMILY_LOW), read(tree.atom_row, row + FAMILY_HIGH)
+        family = FAMILY_COLUMNS * np.int64(read(tree.atom_row, row + ROW_FAMILY))
+        low = read(tree.families, family + FAMILY_FIRST)
+        high = read(tree.families, family + FAMILY_LAST)
         if low > high:
             return np.uint64(0)
         found ^= read(prefix, at + low) ^ read(prefix, at + high + 1)

@@ -29,13 +29,13 @@ from matchwood.index.build.segment import Segment, read_only
 from matchwood.kernels.array_types import Int32Array, Int64Array
 from matchwood.kernels.programs import atom_of
 from matchwood.kernels.records import (
-    ATOM_COLUMNS,
+    FAMILY_COLUMNS,
+    FAMILY_SLOT,
     GROUP,
-    IV_END,
-    IV_START,
     LITERAL,
-    OPAQUE,
-    SLOT,
+    ROW_FAMILY,
+    ROW_OPAQUE,
+    ROW_START,
     pack_interval,
     state_of_record,
     word_low,
@@ -210,7 +210,7 @@ def _table_size(segment: Segment, more: int) -> int:
 
     A literal has at most two keys: an inline word, and the one that it has as a rule of its own.
     """
-    return 1 << (2 * (2 * len(segment.atoms.slot) + more + 1)).bit_length()
+    return 1 << (2 * (2 * segment.packed.atoms + more + 1)).bit_length()
 
 
 def _numbered(keys: Int64Array, segment: Segment, atom_row: Int32Array) -> tuple[Int32Array, ...]:
@@ -220,20 +220,19 @@ def _numbered(keys: Int64Array, segment: Segment, atom_row: Int32Array) -> tuple
     intervals of a literal is as long as that of the one before; and these in the order of their
     atoms, so that what a batch reads of them is streamed.
     """
-    slots = len(segment.slots)
-    if not len(atom_row):  # all rules are always true, or never: no key asks for a row
-        atom_row = np.full((1, ATOM_COLUMNS), -1, np.int32)
-    rows = atom_row[atom_of(literal_of_key(np.minimum(keys, ALWAYS_KEY - 1)))]
-    starts_at_0 = (rows[:, IV_START] < rows[:, IV_END]) & (
-        segment.atoms.low[np.minimum(rows[:, IV_START], max(0, len(segment.atoms.low) - 1))] == 0
-        if len(segment.atoms.low)
-        else False
-    )
-    several = keys < ALWAYS_KEY
-    slot = np.where(several, rows[:, SLOT], word_slot(keys))
-    alone = np.where(several, starts_at_0 | (rows[:, OPAQUE] >= 0), word_low(keys) == 0)
+    slots, low = len(segment.slots), segment.packed.low
+    several = np.flatnonzero(keys < ALWAYS_KEY)
+    atom = atom_of(literal_of_key(keys[several]))
+    start, end = atom_row[atom, ROW_START], atom_row[atom + 1, ROW_START]
+    families = segment.packed.families.reshape(-1, FAMILY_COLUMNS)
+    starts_at_0 = start < end
+    starts_at_0[starts_at_0] = low[start[starts_at_0]] == 0
+    slot, alone = word_slot(keys), word_low(keys) == 0
+    slot[several] = families[atom_row[atom, ROW_FAMILY], FAMILY_SLOT]
+    alone[several] = starts_at_0 | (atom_row[atom, ROW_OPAQUE] >= 0)
     slot = np.where(alone | (keys == ALWAYS_KEY), slots, slot)
-    intervals = np.where(several, rows[:, IV_END] - rows[:, IV_START], 0)
+    intervals = np.zeros(len(keys), np.int64)
+    intervals[several] = end - start
     order = np.lexsort((np.abs(keys), intervals, slot))
     counts = np.bincount(slot, minlength=slots + 1)
     padded = -(-counts // LITERALS_PER_BLOCK) * LITERALS_PER_BLOCK
