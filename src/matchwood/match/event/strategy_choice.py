@@ -61,7 +61,8 @@ class StrategyChoice:
         self._to_try: list[EventStrategy] = []
         self.taken: PreparedStrategy = pushing
         self.prepared: PreparedStrategy | None = None  # what is compared with pushing
-        self._fresh = False  # whether nothing used `prepared` yet: kernels are still to be loaded
+        # Whether nothing used what is measured next yet: its kernels are still to be loaded.
+        self._fresh = True
         self.left = self.every = MEASURED_EVERY if tries else NEVER_MEASURED
         self._told = 0  # measured events since the last decision
         self._checked = 0  # records that they checked
@@ -91,6 +92,8 @@ class StrategyChoice:
         """Pushing checked so many records for one event, and took so long."""
         with self._lock:
             if self._builder is not None:
+                return
+            if self._loads_kernels():
                 return
             self._told += 1
             self._checked += records
@@ -136,6 +139,14 @@ class StrategyChoice:
                 self._fresh = True
                 self._measure_every(MEASURED_EVERY)
 
+    def _loads_kernels(self) -> bool:
+        """Whether a measured event was the first of its kind; then the next one is measured."""
+        if self._fresh:
+            self._fresh = False
+            self.left = 1
+            return True
+        return False
+
     def _forget(self) -> None:
         self._told = 0
         self._push_seconds = self._other_seconds = 0.0
@@ -145,9 +156,7 @@ class StrategyChoice:
         with self._lock:
             if self.prepared is None:
                 return
-            if self._fresh:
-                self._fresh = False
-                self.left = 1
+            if self._loads_kernels():
                 return
             self._told += 1
             self._push_seconds += pushing
