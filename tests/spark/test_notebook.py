@@ -28,7 +28,6 @@ def test_notebook(spark):
             spark.conf.unset(f"spark.sql.repl.eagerEval.{name}")
     for cell, shown in zip(cells, outputs, strict=True):
         now, then = (
-            OF_FORMAT.sub("…", json.dumps(one, sort_keys=True))
-            for one in (shown, cell["outputs"])
+            OF_FORMAT.sub("…", json.dumps(one, sort_keys=True)) for one in (shown, cell["outputs"])
         )
         assert now == then, "".join(cell["source"])
