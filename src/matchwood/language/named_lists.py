@@ -109,4 +109,7 @@ def check_lists(tree: Node, lists: NamedLists) -> None:
     for name in sorted(lists_named(tree)):
         if name not in lists:
             known = ", ".join(map(repr, sorted(lists))) or "none"
-            raise RuleError(f"no list is named {name!r}; there are {known}")
+            raise RuleError(
+                f"no list is named {name!r}; there are {known}: give a list of this name, or "
+                "correct the rule"
+            )

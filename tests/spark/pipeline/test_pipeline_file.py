@@ -134,6 +134,16 @@ def test_values_of_kafka(tmp_path):
         (("[matches]", "[job]\nprofile = 1\n[matches]"), ":9: profile is true or false, found 1"),
         (("[matches]", "[job]\nmode = 'stream'\n[matches]"), ":8: a stream needs 'checkpoint'"),
         (("[matches]", "[job]\ntrigger = 'x'\n[matches]"), ":9: 'trigger' is for mode = 'stream'"),
+        (("[matches]", "[lists.tor]\nwhere = 'x'\n[matches]"), ":8: [lists.tor] needs 'path', "),
+        (("[matches]", "[lists.tor]\npath = 'x'\n[matches]"), ":9: [lists.tor] needs 'format'"),
+        (("[matches]", "[lists.tor]\ntabel = 'x'\n[matches]"), ":9: unknown key 'tabel' in [lists"),
+        (
+            (
+                "[matches]",
+                "[lists]\n[job]\nmode='stream'\ncheckpoint='x'\n[lists.t]\ntable='t'\n[matches]",
+            ),
+            ":8: lists are for mode = 'batch'",
+        ),
         (("[matches]", "[matches]\nkey = 'day'"), ":9: 'key' is for format = 'kafka'"),
         (('keep = ["key"]', 'keep = []\nvalue = "json"'), ":7: 'value' is for format = 'kafka'"),
         (

@@ -489,3 +489,40 @@ def test_spark_submit(tmp_path):
     assert done.returncode == 0, done.stderr[-3000:]
     assert f"matches  {len(EXPECTED):,} of 5 rules" in done.stdout
     assert "match: 200 events" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("writer", ["workers", "spark"])
+def test_lists_change_without_the_rules(spark, form, tmp_path, writer):
+    if is_connect(spark) and writer == "workers":
+        writer = "auto"
+    rules = spark.createDataFrame(
+        [("listed", "age in list 'ages'"), ("other", "age in list 'agez'")],
+        "id string, rule string",
+    )
+    rules.write.parquet(f"{tmp_path}/rules")
+    (tmp_path / "ages.csv").write_text("7\n11\n")
+    form["rules"] = {"path": f"{tmp_path}/rules", "format": "parquet", "save": f"{tmp_path}/kept"}
+    form["lists"] = {"ages": {"path": f"{tmp_path}/ages.csv", "schema": "age int"}}
+    form["matches"] |= {"mode": "overwrite", "writer": writer}
+    form["rejects"] = form["rejects"] | {"mode": "overwrite"}
+    summary = run(form, spark)
+    assert (summary.rules, summary.rules_rejected) == (1, 1)
+    right = {(e["key"], "listed") for e in EVENTS if e["age"] in (7, 11)}
+    assert set(pairs(spark, tmp_path / "matches")) == right
+    bad = spark.read.parquet(str(tmp_path / "bad")).collect()
+    assert [row.id for row in bad] == ["other"]
+    assert "no list is named 'agez'; there are 'ages'" in bad[0].reason
+
+    (tmp_path / "ages.csv").write_text("12\n")
+    form["rules"] = {"compiled": f"{tmp_path}/kept"}
+    del form["rejected_rules"]
+    assert run(form, spark).rules_version == summary.rules_version
+    right = {(e["key"], "listed") for e in EVENTS if e["age"] == 12}
+    assert set(pairs(spark, tmp_path / "matches")) == right
+
+    two = form | {"lists": {"ages": form["lists"]["ages"] | {"select": ["age", "age + 1"]}}}
+    with pytest.raises(PipelineError, match=r"\[lists.ages\]: a list is a table of one column"):
+        run(two, spark)
+    del form["lists"]
+    with pytest.raises(PipelineError, match=r"not given: 'ages'.*\[lists.ages\]"):
+        run(form, spark)

@@ -64,6 +64,7 @@ class CompiledRules:
         self.schema = schema
         self.everything = False  # whether a rule uses `*`, and so depends on all attributes
         self.operators: str | None = None  # the path of the module whose operators rules call
+        self.lists: tuple[str, ...] = ()  # the names of the lists that rules name
         self.warnings: list[str] = []
         # What the version is made of; empty for rules that an earlier matchwood has stored.
         self.buckets: dict[int, HashedBucket] = {}
@@ -171,6 +172,7 @@ class CompiledRules:
             "everything": self.everything,
             "schema": schema_to_json(self.schema),
             "operators": self.operators,
+            "lists": self.lists,
             "buckets": self.buckets,
             "segments": [[s.name, s.bytes, s.rules, s.sha256, s.shard] for s in self.segments],
         }
@@ -266,6 +268,7 @@ def load(spark: SparkSession, path: str) -> CompiledRules:
         folder=folder,
     )
     compiled.operators = facts.get("operators")
+    compiled.lists = tuple(facts.get("lists", ()))
     compiled.buckets = hashed_buckets([facts.get("buckets", {})])
     compiled.everything = bool(facts.get("everything"))
     return compiled

@@ -6,7 +6,7 @@ import hashlib
 import json
 import pickle
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +69,7 @@ def compile_rules(
     events: DataFrame | StructType | None = None,
     attributes: str | None = None,
     aliases: Aliases | AliasForm | None = None,
+    lists: Iterable[str] | None = None,
 ) -> CompiledRules:
     """Compile a table of rules on the executors.
 
@@ -80,7 +81,8 @@ def compile_rules(
     not have, or have in another family. `schema` has the hierarchies for `isa`; with `enforce`,
     rules that do not fit it are rejected. `operators` is the import path of a module whose
     operators rules may call; executors import it. `statistics` (see `profile`) make matching
-    faster.
+    faster. `lists` are the names of the lists that rules may name: a rule that names another one is
+    rejected. Without it rules may name any; their values are given to `match_events`.
     """
     if enforce and schema is None:
         raise TypeError("enforce: expected a Schema, found None")
@@ -93,7 +95,9 @@ def compile_rules(
         shards = -(-chosen.count() // RULES_PER_SHARD)
     folder = new_folder()
     shipped = _shipped(spark, statistics, folder)
-    options = BuildOptions(schema, shipped, enforce, operators, ship_kernels(spark))
+    options = BuildOptions(
+        schema, shipped, enforce, operators, ship_kernels(spark), _names_of_lists(lists)
+    )
     spread = chosen.repartition(max(1, shards), bucket_column(F.col("id")))
     built = spread.mapInArrow(compiling(options), pieces.SCHEMA)
     if path is not None:
@@ -104,6 +108,12 @@ def compile_rules(
     if events is not None:
         compiled.warnings = compiled.check(events, attributes, aliases)
     return compiled
+
+
+def _names_of_lists(lists: Iterable[str] | None) -> tuple[str, ...] | None:
+    if isinstance(lists, str):
+        raise TypeError(f"lists are names, found the string {lists!r}")
+    return None if lists is None else tuple(lists)
 
 
 def _id_type(rules: DataFrame, id: str) -> str:
@@ -232,5 +242,6 @@ def _gathered(
         folder=folder,
     )
     compiled.buckets = buckets
+    compiled.lists = tuple(sorted({name for about in facts.values() for name in about["lists"]}))
     compiled.everything = any(about["everything"] for about in facts.values())
     return compiled

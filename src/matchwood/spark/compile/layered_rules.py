@@ -88,5 +88,7 @@ def layered(base: CompiledRules, layers: Sequence[Layer]) -> CompiledRules:
     made.buckets = buckets
     made.everything = base.everything or any(layer.rules.everything for layer in layers)
     made.operators = base.operators
+    named = (base.lists, *(layer.rules.lists for layer in layers))
+    made.lists = tuple(sorted({name for some in named for name in some}))
     made.made_of = (base, *(layer.rules for layer in layers))
     return made

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import pickle
+import re
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from operator import add
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from matchwood.language import parse
 from matchwood.language.errors import RuleError
+from matchwood.language.named_lists import lists_named
 from matchwood.language.tree import Call, Node, attributes_in, reads_everything, walk
 from matchwood.language.tree.arithmetic import Attribute
 from matchwood.language.tree.subjects import named
@@ -29,6 +32,8 @@ REJECTS = 10_000
 DATA = "data"
 # The text of data without any field.
 _EMPTY = "{}"
+# What every rule has that names a list.
+_NAMES_LIST = re.compile(r"\blist\b", re.IGNORECASE)
 
 
 class BuildOptions(NamedTuple):
@@ -39,6 +44,7 @@ class BuildOptions(NamedTuple):
     enforce: bool = False
     operators: str | None = None  # the import path of a module
     kernels: str | None = None  # the name of a shipped file
+    lists: tuple[str, ...] | None = None  # those that rules may name; None: any
 
 
 class Rejected(NamedTuple):
@@ -84,6 +90,9 @@ def build_shard(batches: Iterator[Any], options: BuildOptions, shard: int) -> It
         # In the order of ids, so that a task that is run again builds the same file.
         table, rejected = _acceptable(table.sort_by("id"))
         del collected
+        known = options.lists
+        names = _named_lists(table["rule"].to_pylist()) if known is None else known
+        matcher.lists.update(dict.fromkeys(names, ()))  # their values come with the events
         refused = matcher.store.update(_given(table), "collect")
         rejected += _refused(refused, table)
         del table
@@ -104,6 +113,15 @@ def _given(table: Any) -> GivenRules:
     texts = enumerate(table[DATA].to_pylist())
     data = {row: text for row, text in texts if text and text != _EMPTY}
     return given_rules(table.drop_columns([DATA]))._replace(data=data)
+
+
+def _named_lists(rules: list[str]) -> set[str]:
+    """The names of the lists that rules name; those that cannot be read name none."""
+    names: set[str] = set()
+    for rule in filter(_NAMES_LIST.search, rules):
+        with suppress(RuleError):
+            names |= lists_named(parse(rule))
+    return names
 
 
 def _statistics(name: str | None) -> Any:
@@ -170,11 +188,13 @@ def _facts(matcher: Any, path: Path, rejected: int) -> dict[str, Any]:
     texts: list[str] = []
     families: dict[str, set[str]] = {}
     everything = False
+    lists: set[str] = set()
     with collection_paused():
         for part in matcher.store.snapshot.parts:
             ids += part.details.ids.tolist()
             rules, data = list(part.details.rules), part.details.data
             carried = [""] * len(rules) if data is None else data
+            lists |= _named_lists(rules)
             texts += map(add, canonical_texts(rules), carried)
             _add_attributes(part.segment, families)
             costly = [parse(rule) for rule in part.rules(part.segment.costly)]
@@ -189,6 +209,7 @@ def _facts(matcher: Any, path: Path, rejected: int) -> dict[str, Any]:
         "sha256": pieces.sha256_of(path),
         "attributes": {name: sorted(kinds) for name, kinds in families.items()},
         "everything": everything,
+        "lists": sorted(lists),
         "buckets": buckets,
     }
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -24,6 +25,7 @@ from matchwood.spark.compile.operator_modules import check_operators
 from matchwood.spark.events.event_attributes import Reading, column, prepare
 from matchwood.spark.executors import check_executors
 from matchwood.spark.kernel_shipping import ship_kernels
+from matchwood.spark.match.given_lists import ship_lists
 from matchwood.spark.match.match_files import FACTS, writing
 from matchwood.spark.match.plan import EVENTS, FORMER_OUTPUTS, REPLICATED, ROWS, SHARDED, Plan
 from matchwood.spark.match.tasks import matching, rejecting
@@ -55,6 +57,7 @@ def match_events(
     enforce: bool = False,
     aliases: Aliases | AliasForm | None = None,
     rule_columns: Sequence[str] = (),
+    lists: Mapping[str, Any] | None = None,
 ) -> DataFrame:
     """Which rules are true of which events: the columns in `keep`, `rule_id`, `rules_version`.
 
@@ -77,6 +80,10 @@ def match_events(
 
     `aliases` are other names under which events have an attribute, as for `Matcher`.
 
+    `lists` are the values of each list that rules name with `in list`: a DataFrame of one column,
+    or any values of Python. They are read now and sent to the executors; the compiled rules stay as
+    they are when lists change.
+
     `layout` is "replicated" (a worker opens all segments) or "sharded" (one at a time). By default
     it is replicated if the segments take at most `memory` bytes.
     """
@@ -89,7 +96,8 @@ def match_events(
     spelled = aliases_of(aliases)
     frame, reading = _prepared(events, compiled, keep, attributes, enforce, spelled)
     plan = _plan(events, compiled, reading, output, layout, rejects is not None, tags, limit)
-    plan = plan._replace(rule_columns=facts)
+    shipped = ship_lists(session_of(events), compiled, lists)
+    plan = plan._replace(rule_columns=facts, lists=shipped)
     return _matched(events, frame, plan, compiled.version, keep, rejects)
 
 
@@ -111,6 +119,7 @@ def match_into_files(
     enforce: bool,
     aliases: Aliases | AliasForm | None,
     rule_columns: Sequence[str],
+    lists: Mapping[str, Any] | None = None,
 ) -> DataFrame:
     """Matches that workers write to files in a folder of theirs.
 
@@ -123,6 +132,7 @@ def match_into_files(
     plan = plan._replace(rule_columns=_rule_columns(rule_columns, keep, None))
     schema = _schema(events, keep, plan.id_type, output, True, plan.rule_columns)
     schema = schema.add(FACTS, BinaryType())
+    plan = plan._replace(lists=ship_lists(session_of(events), compiled, lists))
     written = frame.mapInArrow(writing(plan, folder, compiled.version), schema)
     return written.select(*(column(name) for name in keep), "reason", FACTS)
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from matchwood.spark.compile.rule_buckets import buckets_of, is_in
 from matchwood.spark.kernel_shipping import use_shipped
+from matchwood.spark.match.given_lists import open_lists
 from matchwood.spark.match.plan import Plan, Slice, SlicePairs
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def opened(plan: Plan) -> Opened:
     with _lock:
         aliases = plan.reading.aliases
         spelled = "" if aliases is None else json.dumps(aliases.form())
-        asked = (plan.operators, spelled, plan.rule_columns)
+        asked = (plan.operators, spelled, plan.rule_columns, plan.lists)
         key = (plan.names, plan.replaced, *asked)
         rules = _opened.pop(key, None)
         if rules is None:
@@ -105,7 +106,9 @@ def open_segments(
     decider = (
         common.decider
         if common
-        else Decider(available(plan.operators), plan.schema, None, plan.reading.aliases)
+        else Decider(
+            available(plan.operators), plan.schema, open_lists(plan.lists), plan.reading.aliases
+        )
     )
     segments = {name: known.get(name) or OpenSegment(name, decider) for name in names}
     replaced = dict(plan.replaced)

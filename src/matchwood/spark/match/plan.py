@@ -12,6 +12,7 @@ from typing import NamedTuple
 from matchwood.kernels.array_types import Int32Array
 from matchwood.schema import Schema
 from matchwood.spark.events.event_attributes import Reading
+from matchwood.spark.match.given_lists import ShippedLists
 
 # What `match_events` writes: one row per match, or one row per event with an array of rules.
 ROWS, EVENTS = "rows", "events"
@@ -43,3 +44,4 @@ class Plan(NamedTuple):
     # The packed buckets that a segment has and another one has anew, with the name of the segment.
     replaced: tuple[tuple[str, bytes], ...] = ()
     rule_columns: tuple[str, ...] = ()  # what is written about each rule beside its id
+    lists: ShippedLists = ()  # those that rules name, as names of shipped files

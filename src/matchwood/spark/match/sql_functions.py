@@ -23,6 +23,7 @@ from matchwood.spark.compile.compiled_rules import CompiledRules
 from matchwood.spark.compile.operator_modules import check_operators
 from matchwood.spark.events.event_attributes import COLUMNS, Reading, provides, spelled_needs
 from matchwood.spark.kernel_shipping import ship_kernels
+from matchwood.spark.match.given_lists import ship_lists
 from matchwood.spark.match.plan import EVENTS, REPLICATED, Plan
 from matchwood.spark.session import version_of
 
@@ -39,6 +40,7 @@ def register(
     tags: Iterable[str] | None = None,
     limit: int | None = None,
     aliases: Aliases | AliasForm | None = None,
+    lists: Mapping[str, Any] | None = None,
 ) -> tuple[str, ...]:
     """Register two functions of SQL and return their names.
 
@@ -48,7 +50,7 @@ def register(
     `name_matches(table(…))` has one row per match, with all columns of the table and `rule_id`:
     `select * from name_matches(table(events))`. With `columns` (a schema) it returns only those
     columns, which is faster; Spark 3 has this function only with `columns`. `aliases` are other
-    names of attributes, as for `match_events`.
+    names of attributes and `lists` the values of lists, as for `match_events`.
     """
     check_operators(spark, compiled.operators)
     spelled = aliases_of(aliases)
@@ -65,6 +67,7 @@ def register(
         compiled.operators,
         ship_kernels(spark),
         compiled.replaced,
+        lists=ship_lists(spark, compiled, lists),
     )
     spark.udf.register(name, _function(plan, version_of(spark)))
     table = f"{name}_matches"

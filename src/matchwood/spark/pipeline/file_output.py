@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shutil
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from pyspark.sql.types import (
 )
 from pyspark.storagelevel import StorageLevel
 
+from matchwood.language.named_lists import ValueList
 from matchwood.match.store.snapshot import Snapshot
 from matchwood.operators.deciding import Decider
 from matchwood.operators.geo import available
@@ -53,12 +54,18 @@ class FileOutput:
     """Runs the matching of a pipeline with workers that write."""
 
     def __init__(
-        self, pipeline: Pipeline, folder: Path, events: DataFrame, rules: CompiledRules
+        self,
+        pipeline: Pipeline,
+        folder: Path,
+        events: DataFrame,
+        rules: CompiledRules,
+        lists: Mapping[str, ValueList],
     ) -> None:
         self._pipeline = pipeline
         self._folder = folder
         self._events = events
         self._rules = rules
+        self._lists = lists
         self._run = uuid.uuid4().hex
         self._unfinished = folder.parent / f"_matchwood-{folder.name}-{self._run}"
 
@@ -79,6 +86,7 @@ class FileOutput:
             enforce=pipeline.job.enforce,
             aliases=pipeline.events.aliases,
             rule_columns=pipeline.matches.rule_columns,
+            lists=self._lists,
         ).persist(StorageLevel.DISK_ONLY)
         try:
             told = rows.where(F.col(FACTS).isNotNull()).select(FACTS).collect()
@@ -120,7 +128,11 @@ class FileOutput:
 
 
 def file_output(
-    pipeline: Pipeline, spark: SparkSession, events: DataFrame, compiled: CompiledRules
+    pipeline: Pipeline,
+    spark: SparkSession,
+    events: DataFrame,
+    compiled: CompiledRules,
+    lists: Mapping[str, ValueList],
 ) -> FileOutput | None:
     """The output of a pipeline whose workers write; None if Spark has to."""
     sink, job = pipeline.matches, pipeline.job
@@ -135,9 +147,10 @@ def file_output(
     shared = is_local(spark) or sink.writer == "workers"
     if folder is None or not shared or not all(map(_writable, kinds)):
         return None
-    if any(_reads(spark, source, folder) for source in (pipeline.rules, pipeline.events)):
+    sources = (pipeline.rules, pipeline.events, *pipeline.lists.values())
+    if any(_reads(spark, source, folder) for source in sources):
         return None  # Spark refuses to overwrite what it reads
-    return FileOutput(pipeline, folder, events, compiled)
+    return FileOutput(pipeline, folder, events, compiled, lists)
 
 
 def _reads(spark: SparkSession, source: RowSource, folder: Path) -> bool:

@@ -77,6 +77,7 @@ class Pipeline:
     matches: MatchSink
     rejects: Sink | None = None
     rejected_rules: Sink | None = None
+    lists: Mapping[str, RowSource] = field(default_factory=dict)  # what `in list` looks up
     job: Job = Job()
     spark: Mapping[str, str] = field(default_factory=dict)
     file: str = "pipeline"
@@ -150,7 +151,7 @@ class _Reader:
         self.folder = folder
 
     def pipeline(self, form: Mapping[str, Any]) -> Pipeline:
-        self.known(form, (*SECTIONS, "spark"), (), "section")
+        self.known(form, (*SECTIONS, "lists", "spark"), (), "section")
         for name, question in WANTED.items():
             if name not in form:
                 raise PipelineError(f"{self.file}: no [{name}]: {question}")
@@ -159,26 +160,30 @@ class _Reader:
             for name, kind in SECTIONS.items()
             if name in form
         }
+        lists = {
+            key: self.section(RowSource, value, "lists", key)
+            for key, value in self.table(form.get("lists", {}), ("lists",)).items()
+        }
         spark = {
             key: self.option(value, ("spark", key))
             for key, value in self.table(_flat(form.get("spark", {})), ("spark",)).items()
         }
-        pipeline = Pipeline(**sections, spark=spark, file=self.file, lines=self.lines)
+        pipeline = Pipeline(**sections, lists=lists, spark=spark, file=self.file, lines=self.lines)
         check(pipeline)
         if pipeline.events.value is None:
             return pipeline
         return replace(pipeline, events=replace(pipeline.events, attributes=KAFKA_VALUE))
 
-    def section(self, kind: type[Section], form: object, name: str) -> Section:
-        keys = self.table(form, (name,))
+    def section(self, kind: type[Section], form: object, *name: str) -> Section:
+        keys = self.table(form, name)
         hints = get_type_hints(kind)
-        self.known(keys, tuple(hints), (name,), "key")
+        self.known(keys, tuple(hints), name, "key")
         for key in fields(kind):  # type: ignore[arg-type]
             required = key.default is MISSING and key.default_factory is MISSING
             if required and key.name not in keys:
-                raise self.error(f"[{name}] needs {key.name!r}", (name,))
+                raise self.error(f"[{'.'.join(name)}] needs {key.name!r}", name)
         return kind(
-            **{key: self.value(value, hints[key], (name, key)) for key, value in keys.items()}
+            **{key: self.value(value, hints[key], (*name, key)) for key, value in keys.items()}
         )
 
     def value(self, value: object, hint: Any, key: tuple[str, ...]) -> Any:
@@ -260,7 +265,7 @@ class _Reader:
             if name not in names:
                 near = nearest(RENAMED.get((*above, name), name), names)
                 near = near or f": expected one of {', '.join(names)}"
-                where = f" in [{above[0]}]" if above else ""
+                where = f" in [{'.'.join(above)}]" if above else ""
                 raise self.error(f"unknown {what} {name!r}{where}{near}", (*above, name))
 
     def error(self, message: str, key: tuple[str, ...]) -> PipelineError:
@@ -290,8 +295,10 @@ def _flat(form: object) -> object:
 
 def check(pipeline: Pipeline) -> None:
     """Check what depends on several keys."""
-    _check_source(pipeline, "rules", pipeline.rules)
-    _check_source(pipeline, "events", pipeline.events)
+    _check_source(pipeline, pipeline.rules, "rules")
+    _check_source(pipeline, pipeline.events, "events")
+    for name, source in pipeline.lists.items():
+        _check_source(pipeline, source, "lists", name)
     if pipeline.events.value is not None:
         _check_value(pipeline)
     _check_aliases(pipeline)
@@ -310,22 +317,25 @@ def check(pipeline: Pipeline) -> None:
     for key in ("checkpoint", "trigger", "poll", "metrics"):
         if job.mode == "batch" and getattr(job, key) is not None:
             raise pipeline.error(f"{key!r} is for mode = 'stream'", "job", key)
+    if job.mode == "stream" and pipeline.lists:
+        raise pipeline.error("lists are for mode = 'batch'", "lists")
     for section, key in (("rules", "save"), ("job", "profile")):
         if job.mode == "stream" and getattr(getattr(pipeline, section), key):
             raise pipeline.error(f"{key!r} is for mode = 'batch'", section, key)
 
 
-def _check_source(pipeline: Pipeline, name: str, source: RowSource) -> None:
+def _check_source(pipeline: Pipeline, source: RowSource, *key: str) -> None:
+    name = ".".join(key)
     written = [key for key in ("path", "table", "query") if getattr(source, key) is not None]
     if isinstance(source, RuleSource) and source.compiled is not None:
         written.append("compiled")
     if len(written) > 1:
         message = f"[{name}] has {' and '.join(map(repr, written))}: expected one of them"
-        raise pipeline.error(message, name, written[1])
+        raise pipeline.error(message, *key, written[1])
     if not written and source.format is None:
-        raise pipeline.error(f"[{name}] needs 'path', 'table', 'query' or 'format'", name)
+        raise pipeline.error(f"[{name}] needs 'path', 'table', 'query' or 'format'", *key)
     if written == ["path"] and format_of(source) is None:
-        raise pipeline.error(f"[{name}] needs 'format': its path has no ending", name, "path")
+        raise pipeline.error(f"[{name}] needs 'format': its path has no ending", *key, "path")
 
 
 def _check_workers_write(pipeline: Pipeline) -> None:

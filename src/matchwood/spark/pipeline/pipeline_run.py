@@ -20,6 +20,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.storagelevel import StorageLevel
 
+from matchwood.language.named_lists import ValueList
 from matchwood.schema import Schema, SchemaError
 from matchwood.spark.compile.compiled_rules import CompiledRules, StoredRulesError, load
 from matchwood.spark.compile.compiler import compile_rules
@@ -29,6 +30,7 @@ from matchwood.spark.executors import check_executors
 from matchwood.spark.json_lines import CORRUPT, CORRUPT_REASON
 from matchwood.spark.kernel_shipping import count_kernels, ship_kernels
 from matchwood.spark.match.event_matching import match_events
+from matchwood.spark.match.given_lists import check_given, values_of
 from matchwood.spark.match.plan import EVENTS, ROWS
 from matchwood.spark.pipeline.file_output import FileOutput, counts_of, file_output
 from matchwood.spark.pipeline.interrupt import Interrupt
@@ -36,10 +38,11 @@ from matchwood.spark.pipeline.pipeline_file import Pipeline, PipelineError
 from matchwood.spark.pipeline.preflight import (
     check_columns,
     check_sink,
+    open_lists,
     open_source,
     text_if_kept,
 )
-from matchwood.spark.pipeline.report_page import page
+from matchwood.spark.pipeline.report_page import write_report
 from matchwood.spark.pipeline.stream_run import StreamRun
 from matchwood.spark.pipeline.summary import Summary, count_events, count_reasons, count_rules
 from matchwood.spark.profiling import profile
@@ -117,6 +120,7 @@ class _Inputs:
     rules: DataFrame | None  # None if they are compiled already
     events: DataFrame
     schema: Schema | None
+    lists: Mapping[str, DataFrame]
 
 
 class _PipelineRun:
@@ -153,7 +157,9 @@ class _PipelineRun:
         work = self.stream if job.mode == "stream" else self.batch
         summary = work(inputs, summary)
         with self.stage("report"):
-            self.outcome = self.report(replace(summary, stages=dict(self.stages)))
+            self.outcome = write_report(
+                self.pipeline, self.spark, replace(summary, stages=dict(self.stages))
+            )
         return replace(summary, stages=dict(self.stages))
 
     def batch(self, inputs: _Inputs, summary: Summary) -> Summary:
@@ -171,7 +177,7 @@ class _PipelineRun:
             with self.stage("rejected rules"):
                 write(compiled.rejected, self.pipeline.rejected_rules)
                 self.outcome = f"to {location(self.pipeline.rejected_rules)}"
-        return self.matched(inputs.events, compiled, summary)
+        return self.matched(inputs.events, compiled, self.lists(inputs, compiled), summary)
 
     def stream(self, inputs: _Inputs, summary: Summary) -> Summary:
         stream = StreamRun(self.pipeline, self.spark, self.told)
@@ -251,7 +257,7 @@ class _PipelineRun:
             check_operators(self.spark, pipeline.job.operators)
         except MissingOperators as error:
             raise pipeline.error(str(error), "job", "operators") from None
-        return _Inputs(rules, events, self.schema())
+        return _Inputs(rules, events, self.schema(), open_lists(self.spark, pipeline))
 
     def check_sinks(self) -> None:
         pipeline = self.pipeline
@@ -312,12 +318,32 @@ class _PipelineRun:
             events=inputs.events,
             attributes=attributes,
             aliases=pipeline.events.aliases,
+            lists=pipeline.lists,
         )
 
-    def matched(self, events: DataFrame, compiled: CompiledRules, summary: Summary) -> Summary:
+    def lists(self, inputs: _Inputs, compiled: CompiledRules) -> dict[str, ValueList]:
+        """The values of the lists that rules name."""
+        try:
+            check_given(compiled, inputs.lists)
+        except ValueError as error:
+            raise self.pipeline.error(str(error), "rules", "compiled") from None
+        if not compiled.lists:
+            return {}
+        with self.stage("lists"):
+            lists = {name: values_of(name, inputs.lists[name]) for name in compiled.lists}
+            self.outcome = ", ".join(map(repr, lists))
+        return lists
+
+    def matched(
+        self,
+        events: DataFrame,
+        compiled: CompiledRules,
+        lists: dict[str, ValueList],
+        summary: Summary,
+    ) -> Summary:
         """Match, count and write in one pass over the events."""
         pipeline = self.pipeline
-        output = file_output(pipeline, self.spark, events, compiled)
+        output = file_output(pipeline, self.spark, events, compiled, lists)
         if output is not None:
             return self.matched_by_files(output, compiled, summary)
         keep, job, about = pipeline.events.keep, pipeline.job, pipeline.matches.rule_columns
@@ -335,6 +361,7 @@ class _PipelineRun:
             enforce=job.enforce,
             aliases=pipeline.events.aliases,
             rule_columns=about,
+            lists=lists,
         )
         if corrupt:
             frame = frame.withColumn(REASON, F.coalesce(why_corrupt(frame), F.col(REASON)))
@@ -390,24 +417,6 @@ class _PipelineRun:
         rejected = frame.where(F.col(REASON).isNotNull())
         return rejected.select(*kept, REASON, line.alias(UNREADABLE))
 
-    # After the work
-
-    def report(self, summary: Summary) -> str:
-        """Write the summary and the page of plots, and return where the page is."""
-        folder = self.pipeline.job.report or _beside(self.pipeline)
-        texts = {"summary.json": summary.to_json(), "page.html": page(summary)}
-        if _is_local(folder):
-            local = Path(re.sub("^file:(//)?", "", folder))
-            local.mkdir(parents=True, exist_ok=True)
-            for name, text in texts.items():
-                (local / name).write_text(text, encoding="utf-8")
-            return str(local / "page.html")
-        # Where only Spark can write, each text becomes a folder with one part.
-        for name, text in texts.items():
-            frame = self.spark.createDataFrame([(text,)], "value string").coalesce(1)
-            frame.write.mode("overwrite").text(f"{folder.rstrip('/')}/{name}")
-        return f"{folder.rstrip('/')}/page.html"
-
 
 def _rows(arrays: DataFrame, kept: list[Column], about: Sequence[str]) -> DataFrame:
     """A row per match of events that have arrays of rules, and arrays of what is known of them."""
@@ -427,12 +436,3 @@ def places(pipeline: Pipeline) -> dict[str, str]:
     sections = ("rules", "events", "matches", "rejects", "rejected_rules")
     ends = {name: end for name in sections if (end := getattr(pipeline, name)) is not None}
     return {name: re.sub(r"//[^/@]*@", "//…@", location(end)) for name, end in ends.items()}
-
-
-def _beside(pipeline: Pipeline) -> str:
-    path = pipeline.matches.path
-    return f"{path.rstrip('/')}-report" if path else f"{pipeline.job.name}-report"
-
-
-def _is_local(folder: str) -> bool:
-    return re.match(r"(?!file:)[A-Za-z][\w+.-]+:", folder) is None

@@ -12,10 +12,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType
 
+from matchwood.language.errors import RuleError
 from matchwood.schema.errors import nearest
 from matchwood.spark.endpoints import EventSource, RowSource, Sink
 from matchwood.spark.events.event_attributes import column
 from matchwood.spark.json_lines import CORRUPT
+from matchwood.spark.match.given_lists import check_columns as check_list
 from matchwood.spark.pipeline.pipeline_file import Pipeline, PipelineError
 from matchwood.spark.storage import corrupt_columns, exists, load_source, reason
 
@@ -26,20 +28,42 @@ _NO_FORMAT = re.compile("Failed to find (the )?data source", re.IGNORECASE)
 
 def open_source(spark: SparkSession, pipeline: Pipeline, name: str) -> DataFrame:
     """The rows of [rules] or [events]; events are a stream if the pipeline is one."""
-    source: RowSource = getattr(pipeline, name)
     streaming = name == "events" and pipeline.job.mode == "stream"
+    return _rows(spark, pipeline, getattr(pipeline, name), streaming, name)
+
+
+def open_lists(spark: SparkSession, pipeline: Pipeline) -> dict[str, DataFrame]:
+    """The tables of [lists], each of which has one column of values."""
+    frames = {}
+    for name, source in pipeline.lists.items():
+        frame = _rows(spark, pipeline, source, False, "lists", name)
+        frame = frame.drop(*corrupt_columns(frame))
+        try:
+            check_list(frame)
+        except RuleError as error:
+            message = f"[lists.{name}]: {error.reason}"
+            raise pipeline.error(message, "lists", name, "select") from None
+        frames[name] = frame
+    return frames
+
+
+def _rows(
+    spark: SparkSession, pipeline: Pipeline, source: RowSource, streaming: bool, *section: str
+) -> DataFrame:
     written = [key for key in ("path", "table", "query") if getattr(source, key) is not None]
     key = written[0] if written else "format"
-    frame = _tried(lambda: load_source(spark, source, streaming), pipeline, name, key)
+    frame = _tried(lambda: load_source(spark, source, streaming), pipeline, *section, key)
     if source.select:
         opened = frame
         kept = corrupt_columns(frame)
-        frame = _tried(lambda: opened.selectExpr(*source.select, *kept), pipeline, name, "select")
+        frame = _tried(
+            lambda: opened.selectExpr(*source.select, *kept), pipeline, *section, "select"
+        )
     if source.where is not None:
         chosen, condition = frame, F.expr(source.where)
         if CORRUPT in frame.columns:  # whose other columns are null, so that no condition is true
             condition = condition | F.col(CORRUPT).isNotNull()
-        frame = _tried(lambda: chosen.where(condition), pipeline, name, "where")
+        frame = _tried(lambda: chosen.where(condition), pipeline, *section, "where")
     return frame
 
 
@@ -51,7 +75,7 @@ def _tried(make: Callable[[], DataFrame], pipeline: Pipeline, *key: str) -> Data
     except PipelineError:
         raise
     except Exception as error:  # Spark has many kinds of error, and so have database drivers
-        raise pipeline.error(f"[{key[0]}]: {reason(error)}", *key) from error
+        raise pipeline.error(f"[{'.'.join(key[:-1])}]: {reason(error)}", *key) from error
     return frame
 
 

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from matchwood.spark.pipeline.summary import Bar, Summary
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from matchwood.spark.pipeline.pipeline_file import Pipeline
 
 # Pixels of the width of a plot.
 WIDTH = 600
@@ -30,6 +38,32 @@ table { border-collapse: collapse; width: 100%; }
 td { border-bottom: 1px solid var(--soft); padding: .15rem .5rem .15rem 0; }
 td.number { text-align: right; font-variant-numeric: tabular-nums; }
 """
+
+
+def write_report(pipeline: Pipeline, spark: SparkSession, summary: Summary) -> str:
+    """Write the summary and the page of plots, and return where the page is."""
+    folder = pipeline.job.report or _beside(pipeline)
+    texts = {"summary.json": summary.to_json(), "page.html": page(summary)}
+    if _is_local(folder):
+        local = Path(re.sub("^file:(//)?", "", folder))
+        local.mkdir(parents=True, exist_ok=True)
+        for name, text in texts.items():
+            (local / name).write_text(text, encoding="utf-8")
+        return str(local / "page.html")
+    # Where only Spark can write, each text becomes a folder with one part.
+    for name, text in texts.items():
+        frame = spark.createDataFrame([(text,)], "value string").coalesce(1)
+        frame.write.mode("overwrite").text(f"{folder.rstrip('/')}/{name}")
+    return f"{folder.rstrip('/')}/page.html"
+
+
+def _beside(pipeline: Pipeline) -> str:
+    path = pipeline.matches.path
+    return f"{path.rstrip('/')}-report" if path else f"{pipeline.job.name}-report"
+
+
+def _is_local(folder: str) -> bool:
+    return re.match(r"(?!file:)[A-Za-z][\w+.-]+:", folder) is None
 
 
 def page(summary: Summary) -> str:

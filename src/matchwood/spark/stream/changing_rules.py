@@ -151,6 +151,11 @@ class ChangingRules:
         self._write_rejected(compiled)
         if compiled.rejected_count and not compiled.rules:
             raise UnusableRules(f"all {compiled.rejected_count:,} rules were rejected")
+        if compiled.lists:
+            raise UnusableRules(
+                f"rules name lists, which a stream does not have: {', '.join(compiled.lists)}; "
+                "leave these rules out, or match tables of events with match_events(…, lists=…)"
+            )
         if last is not None and compiled.id_type != last["id_type"]:
             raise UnusableRules(
                 f"ids are {compiled.id_type} now and {last['id_type']} in what the stream wrote"
@@ -258,6 +263,7 @@ class ChangingRules:
             shards=shards,
             schema=self.schema,
             operators=self._operators,
+            lists=(),  # a stream has none
         )
 
     def _write_rejected(self, compiled: CompiledRules) -> None:
