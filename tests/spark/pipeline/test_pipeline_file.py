@@ -80,6 +80,7 @@ def test_every_key(tmp_path):
         layout = "sharded"
         tags = ["eu"]
         limit = 10
+        device = "auto"
         schema = "schema.toml"
         report = "report"
         checkpoint = "checkpoint"
@@ -95,6 +96,7 @@ def test_every_key(tmp_path):
     assert pipeline.matches.partition_by == ("day",)
     assert pipeline.matches.output == "events"  # which was called "array" before
     assert (pipeline.job.limit, pipeline.job.poll, pipeline.job.tags) == (10, 60, ("eu",))
+    assert pipeline.job.device == "auto"
     assert pipeline.spark == {"spark.sql.shuffle.partitions": "8", "spark.ui.enabled": "false"}
 
 
@@ -131,6 +133,10 @@ def test_values_of_kafka(tmp_path):
         (("[matches]", "[matches]\noptions = 1"), ":9: options is a table of keys and values, "),
         (("[matches]", "[job]\nlimit = 0\n[matches]"), ":9: limit is at least 1, found 0"),
         (("[matches]", "[job]\nlimit = '9'\n[matches]"), ":9: limit is an integer, found '9'"),
+        (
+            ("[matches]", "[job]\ndevice = 'tpu'\n[matches]"),
+            ":9: device is 'cpu' or 'gpu' or 'auto'",
+        ),
         (("[matches]", "[job]\nprofile = 1\n[matches]"), ":9: profile is true or false, found 1"),
         (("[matches]", "[job]\nmode = 'stream'\n[matches]"), ":8: a stream needs 'checkpoint'"),
         (("[matches]", "[job]\ntrigger = 'x'\n[matches]"), ":9: 'trigger' is for mode = 'stream'"),

@@ -131,7 +131,11 @@ class Snapshot:
         return BatchSearch(self.parts, self.pending, self.decider, wanted, limit, chosen)
 
     def pairs(
-        self, events: Any, tags: Iterable[str] | None = None, limit: int | None = None
+        self,
+        events: Any,
+        tags: Iterable[str] | None = None,
+        limit: int | None = None,
+        device: str | None = None,
     ) -> Iterator[tuple[int, Iterator[Any]]]:
         """The matches of many events as numbers, slice by slice.
 
@@ -139,7 +143,7 @@ class Snapshot:
         events within the slice and the indices of rules in `ids`. With a limit the pairs are in
         the order of events, the highest priority of each first.
         """
-        return self.search(tags, limit).pairs(events)
+        return self.search(tags, limit, device).pairs(events)
 
     def near_misses(self, event: Mapping[str, object], n: int) -> list[NearMiss]:
         """The n rules that came nearest to matching an event, with what each lacked."""

@@ -19,6 +19,7 @@ from pyspark.sql.types import (
 )
 
 from matchwood.language.aliases import Aliases, AliasForm, aliases_of
+from matchwood.match.batch.gpu.card import chosen_device
 from matchwood.schema import Schema
 from matchwood.spark.compile.compiled_rules import CompiledRules
 from matchwood.spark.compile.operator_modules import check_operators
@@ -58,6 +59,7 @@ def match_events(
     aliases: Aliases | AliasForm | None = None,
     rule_columns: Sequence[str] = (),
     lists: Mapping[str, Any] | None = None,
+    device: str | None = None,
 ) -> DataFrame:
     """Which rules are true of which events: the columns in `keep`, `rule_id`, `rules_version`.
 
@@ -86,7 +88,10 @@ def match_events(
 
     `layout` is "replicated" (a worker opens all segments) or "sharded" (one at a time). By default
     it is replicated if the segments take at most `memory` bytes.
+
+    `device` is that of `Matcher.match_batch`. By default, a task that Spark gave a GPU uses it.
     """
+    chosen_device(device)
     keep = _names(keep, "keep")
     output = FORMER_OUTPUTS.get(output, output)
     _check_arguments(keep, output, limit, layout, rejects)
@@ -97,7 +102,7 @@ def match_events(
     frame, reading = _prepared(events, compiled, keep, attributes, enforce, spelled)
     plan = _plan(events, compiled, reading, output, layout, rejects is not None, tags, limit)
     shipped = ship_lists(session_of(events), compiled, lists)
-    plan = plan._replace(rule_columns=facts, lists=shipped)
+    plan = plan._replace(rule_columns=facts, lists=shipped, device=device)
     return _matched(events, frame, plan, compiled.version, keep, rejects)
 
 
@@ -119,7 +124,8 @@ def match_into_files(
     enforce: bool,
     aliases: Aliases | AliasForm | None,
     rule_columns: Sequence[str],
-    lists: Mapping[str, Any] | None = None,
+    lists: Mapping[str, Any] | None,
+    device: str | None,
 ) -> DataFrame:
     """Matches that workers write to files in a folder of theirs.
 
@@ -129,10 +135,11 @@ def match_into_files(
     spelled = aliases_of(aliases)
     frame, reading = _prepared(events, compiled, keep, attributes, enforce, spelled)
     plan = _plan(events, compiled, reading, output, REPLICATED, True, tags, limit)
-    plan = plan._replace(rule_columns=_rule_columns(rule_columns, keep, None))
+    facts = _rule_columns(rule_columns, keep, None)
+    shipped = ship_lists(session_of(events), compiled, lists)
+    plan = plan._replace(rule_columns=facts, lists=shipped, device=device)
     schema = _schema(events, keep, plan.id_type, output, True, plan.rule_columns)
     schema = schema.add(FACTS, BinaryType())
-    plan = plan._replace(lists=ship_lists(session_of(events), compiled, lists))
     written = frame.mapInArrow(writing(plan, folder, compiled.version), schema)
     return written.select(*(column(name) for name in keep), "reason", FACTS)
 

@@ -17,6 +17,7 @@ from matchwood.spark.compile.rule_buckets import buckets_of, is_in
 from matchwood.spark.kernel_shipping import use_shipped
 from matchwood.spark.match.given_lists import open_lists
 from matchwood.spark.match.plan import Plan, Slice, SlicePairs
+from matchwood.spark.match.task_device import task_device
 
 if TYPE_CHECKING:
     from matchwood.match.parts.part import Part
@@ -126,7 +127,8 @@ def open_segments(
 def slices_of_matches(plan: Plan, rules: Opened, events: Any) -> Iterator[Slice]:
     """The matches of a table of events, slice by slice."""
     low = 0
-    for count, pairs in rules.snapshot.pairs(events, plan.tags, plan.limit):
+    device = task_device(plan.device)
+    for count, pairs in rules.snapshot.pairs(events, plan.tags, plan.limit, device):
         if count:
             yield low, count, pairs
         low += count

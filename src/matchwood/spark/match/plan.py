@@ -45,3 +45,4 @@ class Plan(NamedTuple):
     replaced: tuple[tuple[str, bytes], ...] = ()
     rule_columns: tuple[str, ...] = ()  # what is written about each rule beside its id
     lists: ShippedLists = ()  # those that rules name, as names of shipped files
+    device: str | None = None  # "cpu", "gpu" or "auto"; None leaves it to the task

@@ -87,6 +87,7 @@ class FileOutput:
             aliases=pipeline.events.aliases,
             rule_columns=pipeline.matches.rule_columns,
             lists=self._lists,
+            device=pipeline.job.device,
         ).persist(StorageLevel.DISK_ONLY)
         try:
             told = rows.where(F.col(FACTS).isNotNull()).select(FACTS).collect()

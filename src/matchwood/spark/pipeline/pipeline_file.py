@@ -55,6 +55,7 @@ class Job:
     profile: bool = False
     tags: Texts = ()
     limit: int | None = None
+    device: Literal["cpu", "gpu", "auto"] | None = None
     report: str | None = None
     checkpoint: str | None = None
     trigger: str | None = None

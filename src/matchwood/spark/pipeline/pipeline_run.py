@@ -362,6 +362,7 @@ class _PipelineRun:
             aliases=pipeline.events.aliases,
             rule_columns=about,
             lists=lists,
+            device=job.device,
         )
         if corrupt:
             frame = frame.withColumn(REASON, F.coalesce(why_corrupt(frame), F.col(REASON)))

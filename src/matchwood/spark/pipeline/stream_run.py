@@ -109,6 +109,7 @@ class StreamRun:
             enforce=job.enforce,
             aliases=pipeline.events.aliases,
             rule_columns=pipeline.matches.rule_columns,
+            device=job.device,
             operators=job.operators,
             poll=job.poll or 0,
             trigger=job.trigger,

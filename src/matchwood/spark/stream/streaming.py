@@ -66,6 +66,7 @@ def match_stream(
     enforce: bool = False,
     aliases: Aliases | AliasForm | None = None,
     rule_columns: Sequence[str] = (),
+    device: str | None = None,
     operators: str | None = None,
     poll: float = 0.0,
     trigger: str | None = None,
@@ -104,7 +105,7 @@ def match_stream(
         attributes,
         {
             "output": output, "layout": layout, "memory": memory, "enforce": enforce,
-            "tags": None if tags is None else tuple(tags), "limit": limit,
+            "tags": None if tags is None else tuple(tags), "limit": limit, "device": device,
             "aliases": aliases_of(aliases), "rule_columns": _names(rule_columns, "rule_columns"),
         },
         ChangingRules(source, folder, schema, poll, rejected, operators),
