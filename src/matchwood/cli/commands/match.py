@@ -202,6 +202,7 @@ class MatchRun:
         """Say on standard error why a rule is true of an event."""
         self.left_to_explain -= 1
         tree = self.matcher.explain(self.matcher[rule_id], event)
+        sys.stdout.flush()  # the match comes before the reasons
         print(f"event {name}, rule {rule_id!r}:\n{tree}", file=sys.stderr)
 
     def _match(self, chunk: EventChunk) -> tuple[EventChunk, list[Any]]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Sequence
+from statistics import median
 
 from matchwood.forking import is_left_held, renew_in_children
 from matchwood.match.event.event_strategies import EVENT_STRATEGIES
@@ -66,7 +67,8 @@ class StrategyChoice:
         self.left = self.every = MEASURED_EVERY if tries else NEVER_MEASURED
         self._told = 0  # measured events since the last decision
         self._checked = 0  # records that they checked
-        self._push_seconds = self._other_seconds = 0.0
+        self._push_seconds = 0.0
+        self._shares: list[float] = []  # of the time of pushing that the other strategy took
         self._lock = threading.Lock()
         self._builder: threading.Thread | None = None
         self._building = False
@@ -149,7 +151,8 @@ class StrategyChoice:
 
     def _forget(self) -> None:
         self._told = 0
-        self._push_seconds = self._other_seconds = 0.0
+        self._push_seconds = 0.0
+        self._shares.clear()
 
     def learn(self, pushing: float, other: float) -> None:
         """One event took so many seconds by pushing, and so many with what is prepared."""
@@ -158,17 +161,16 @@ class StrategyChoice:
                 return
             if self._loads_kernels():
                 return
-            self._told += 1
-            self._push_seconds += pushing
-            self._other_seconds += other
-            if self._told < MEASURES_NEEDED:
+            self._shares.append(other / max(pushing, 1e-9))
+            if len(self._shares) < MEASURES_NEEDED:
                 return
-            if self._other_seconds < WORTHWHILE_SHARE * self._push_seconds:
+            share = median(self._shares)  # one event that was interrupted decides nothing
+            if share < WORTHWHILE_SHARE:
                 self.taken = self.prepared
                 self._measure_every(MEASURED_EVERY * MEASURED_LATER_EVERY)
             elif self.taken is self.pushing:
                 self._try_next()  # it is not worth its memory
-            elif self._other_seconds > self._push_seconds:
+            elif share > 1:
                 self.taken = self.pushing
             self._forget()
 

@@ -73,7 +73,7 @@ class PredicateLookup:
     def program(self, rule: Rule) -> Int32Array:
         """The postfix program of one rule that arrives later."""
         before, at = len(self._atoms), len(self._programs.words)
-        tree = parse(rule)
+        tree = index_form(parse(rule))
         self._programs.add(tree)
         words = np.array(self._programs.words[at:], np.int32)
         del self._programs.words[at:], self._programs.ends[1:]
@@ -93,7 +93,7 @@ class PredicateLookup:
 
     def _note(self, tree: Node, before: int) -> None:
         """Keep the predicates behind new atoms, in positive form."""
-        todo = [index_form(tree)]
+        todo = [tree]
         while todo:
             node = todo.pop()
             if node.operands and not isinstance(node, TruthTest) and not evaluated_whole(node):
