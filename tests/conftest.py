@@ -201,7 +201,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 left_out.append(item)
     if left_out:
         config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in set(left_out)]
+        apart = set(left_out)
+        items[:] = [item for item in items if item not in apart]
     items.sort(key=_turn)
 
 
