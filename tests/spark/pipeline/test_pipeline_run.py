@@ -90,6 +90,7 @@ def test_matches_and_figures(spark, form, tmp_path):
     assert (summary.rules, summary.rules_rejected) == (len(RULES), len(BAD_RULES))
     counts = summary.counts
     assert (counts.events, counts.events_rejected, counts.matches) == (200, 0, len(EXPECTED))
+    assert list(summary.devices) == ([] if is_connect(spark) else ["cpu"])
     per_event = Counter(key for key, _ in EXPECTED)
     assert counts.events_matched == len(per_event)
     assert {(bar.low, bar.high): bar.count for bar in counts.matches_per_event} == {

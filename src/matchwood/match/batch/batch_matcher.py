@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from matchwood.kernels.array_types import Int64Array
 from matchwood.match.batch.batch_strategy import BatchStrategy, Pairs
 from matchwood.match.batch.codes.batch_codes import BatchCodes
-from matchwood.match.batch.gpu.card import AUTO, CPU, CardError
+from matchwood.match.batch.device_counts import device_counts
+from matchwood.match.batch.gpu.card import AUTO, CPU, CardError, card_name
 from matchwood.match.batch.strategies.gpu_strategy import GpuStrategy, processor_instead
 from matchwood.match.batch.strategies.one_by_one import OneByOneStrategy
 from matchwood.match.batch.strategies.sweep_strategy import SweepStrategy
@@ -71,6 +72,7 @@ class BatchMatcher:
         if self.uses_gpu(device, codes.events):
             yield from self._on_gpu(codes, keep)
         elif self._forced is not None:
+            device_counts.add()
             yield from self._forced.pairs(codes, keep, 0, codes.events)
         else:
             yield from self._on_processor(codes, keep)
@@ -116,6 +118,7 @@ class BatchMatcher:
                 given += len(pairs[0])
                 yield pairs
                 del pairs  # or else its memory could not be used again
+            device_counts.add(card_name())
         except CardError as error:
             processor_instead(error)
             missing = list(self._on_processor(codes, keep))
@@ -125,6 +128,7 @@ class BatchMatcher:
                 yield self.gpu.after(given, missing)
 
     def _on_processor(self, codes: BatchCodes, keep: NDArray[np.uint8]) -> Iterator[Pairs]:
+        device_counts.add()
         possible = [candidate for candidate in self.strategies.values() if candidate.is_possible()]
         strategy = _cheapest(possible, codes.events)
         tried: list[Pairs] = []

@@ -21,6 +21,7 @@ from matchwood.language.values import Family, Value
 from matchwood.match.batch.batch_matcher import BatchMatcher
 from matchwood.match.batch.batch_strategy import BUFFERED_PAIRS, BatchStrategy, LearntCost, Pairs
 from matchwood.match.batch.codes.batch_codes import BatchCodes
+from matchwood.match.batch.device_counts import device_counts
 from matchwood.match.batch.strategies.sweep_strategy import SweepStrategy
 from matchwood.match.event.event_kernels import SMALL
 from matchwood.match.event.event_matcher import SegmentMatcher
@@ -212,6 +213,7 @@ class JsonMatcher:
         batch: BatchMatcher,
     ) -> Iterator[Pairs]:
         """(texts, ordinals) of all matches of rows, whose texts lie in first..end, in pieces."""
+        device_counts.add()
         sweep = batch.strategies[SweepStrategy.name]
         sweeping = sweep.expected_seconds(EVENTS) + self.codes_cost.seconds
         if sweep.is_possible() and sweeping < min(end - first, EVENTS) * self.row_cost.seconds:

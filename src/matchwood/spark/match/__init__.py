@@ -15,6 +15,7 @@ sharded             a task that opens one segment after the other and keeps its 
 given_lists         the lists that rules name, sent to executors and opened there
 open_rules          segments on an executor, and the slices of matches that they find
 task_device         whether a task matches on a GPU
+devices_used        on which devices tasks have matched, for the summary of a pipeline
 match_writer        matches as Arrow batches
 match_files         matches in files of Parquet that workers write themselves, and their figures
 sql_functions       `register`: the same as functions of SQL

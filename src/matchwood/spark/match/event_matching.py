@@ -26,6 +26,7 @@ from matchwood.spark.compile.operator_modules import check_operators
 from matchwood.spark.events.event_attributes import Reading, column, prepare
 from matchwood.spark.executors import check_executors
 from matchwood.spark.kernel_shipping import ship_kernels
+from matchwood.spark.match.devices_used import devices_used
 from matchwood.spark.match.given_lists import ship_lists
 from matchwood.spark.match.match_files import FACTS, writing
 from matchwood.spark.match.plan import EVENTS, FORMER_OUTPUTS, REPLICATED, ROWS, SHARDED, Plan
@@ -175,6 +176,7 @@ def _plan(
         compiled.operators,
         ship_kernels(session_of(events)),
         compiled.replaced,
+        devices_used=devices_used(session_of(events)),
     )
 
 

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from matchwood.match.batch.grouping_kernels import count_events
+from matchwood.spark.match.devices_used import telling_devices
 from matchwood.spark.match.match_writer import MatchWriter
 from matchwood.spark.match.plan import Plan, SlicePairs
 from matchwood.spark.match.replicated import match_replicated
@@ -49,7 +50,8 @@ def writing(plan: Plan, folder: str, version: str) -> Callable[[Any], Iterator[A
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:
         with FileWriter(plan, Path(folder), version) as writer:
-            for rejected in match_replicated(plan, batches, writer):
+            written = match_replicated(plan, batches, writer)
+            for rejected in telling_devices(plan.devices_used, written):
                 yield rejected.append_column(FACTS, pa.nulls(len(rejected), pa.binary()))
         yield from writer.facts()
 

@@ -7,12 +7,15 @@ of the driver: segments are named as files that were shipped to the executors.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from matchwood.kernels.array_types import Int32Array
 from matchwood.schema import Schema
 from matchwood.spark.events.event_attributes import Reading
 from matchwood.spark.match.given_lists import ShippedLists
+
+if TYPE_CHECKING:
+    from pyspark.accumulators import Accumulator
 
 # What `match_events` writes: one row per match, or one row per event with an array of rules.
 ROWS, EVENTS = "rows", "events"
@@ -46,3 +49,4 @@ class Plan(NamedTuple):
     rule_columns: tuple[str, ...] = ()  # what is written about each rule beside its id
     lists: ShippedLists = ()  # those that rules name, as names of shipped files
     device: str | None = None  # "cpu", "gpu" or "auto"; None leaves it to the task
+    devices_used: Accumulator[dict[str, int]] | None = None  # to which tasks add theirs

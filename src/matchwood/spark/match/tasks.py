@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from matchwood.spark.events.event_attributes import Reading
+from matchwood.spark.match.devices_used import telling_devices
 from matchwood.spark.match.plan import SHARDED, Plan
 
 # Batches of matches that may wait until Spark takes them.
@@ -32,7 +33,7 @@ def matching(plan: Plan) -> Task:
         from matchwood.spark.match.sharded import match_sharded
 
         match = match_sharded if plan.layout == SHARDED else match_replicated
-        return ahead(match(plan, batches))
+        return ahead(telling_devices(plan.devices_used, match(plan, batches)))
 
     return run
 

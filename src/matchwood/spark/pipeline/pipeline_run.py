@@ -29,6 +29,7 @@ from matchwood.spark.events.event_attributes import column
 from matchwood.spark.executors import check_executors
 from matchwood.spark.json_lines import CORRUPT, CORRUPT_REASON
 from matchwood.spark.kernel_shipping import count_kernels, ship_kernels
+from matchwood.spark.match.devices_used import DevicesSince
 from matchwood.spark.match.event_matching import match_events
 from matchwood.spark.match.given_lists import check_given, values_of
 from matchwood.spark.match.plan import EVENTS, ROWS
@@ -155,7 +156,9 @@ class _PipelineRun:
             self.outcome = str(kernels)
         summary = replace(summary, kernels=kernels)
         work = self.stream if job.mode == "stream" else self.batch
+        devices = DevicesSince(self.spark)
         summary = work(inputs, summary)
+        summary = replace(summary, devices=devices.batches())
         with self.stage("report"):
             self.outcome = write_report(
                 self.pipeline, self.spark, replace(summary, stages=dict(self.stages))

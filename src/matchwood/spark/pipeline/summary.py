@@ -79,6 +79,7 @@ class Summary:
     warnings: tuple[str, ...] = ()
     counts: Counts = Counts()
     kernels: KernelCounts = field(default_factory=KernelCounts)
+    devices: Mapping[str, int] = field(default_factory=dict)  # batches by device, where known
     stages: Mapping[str, float] = field(default_factory=dict)
     interrupted: bool = False
     places: Mapping[str, str] = field(default_factory=dict)  # of inputs and outputs, by section
@@ -127,6 +128,9 @@ class Summary:
             per_event = counts.matches / max(1, counts.events)
             lines.append(f"matches  {counts.matches:,}{of_rules}, {per_event:,.1f} per event")
         lines.append(f"kernels  {self.kernels}")
+        if self.devices:
+            batches = (f"{name} ({count:,} batches)" for name, count in self.devices.items())
+            lines.append(f"devices  {', '.join(batches)}")
         lines.append(
             f"time     {self.seconds:,.1f} s, {self.events_per_second:,.0f} events per second"
         )

@@ -13,6 +13,7 @@ from match.random_matrix import Matrix
 from matcher.expected import assert_right, expected, pairs
 from matchwood import Matcher
 from matchwood.match.batch.batch_matcher import BatchMatcher
+from matchwood.match.batch.device_counts import device_counts
 from matchwood.match.batch.gpu import card
 from matchwood.match.batch.strategies import gpu_strategy
 from matchwood.match.batch.strategies.gpu_strategy import GpuStrategy
@@ -64,7 +65,9 @@ def test_against_evaluate(size, state, tmp_path):
 def test_rules_and_events_of_every_kind():
     matcher = matcher_of(RULES)
     right = expected(RULES, EVENTS)
+    before = device_counts.now()
     assert pairs(matcher.match_batch(EVENTS, device="gpu")) == right
+    assert list(device_counts.since(before)) == [card.card_name()]
     plain = [{k: v for k, v in event.items() if k != "tags"} for event in EVENTS]
     table = pa.Table.from_pylist(plain)
     assert pairs(matcher.match_batch(table, device="gpu")) == expected(RULES, plain)
@@ -126,9 +129,11 @@ def test_a_card_that_fails_in_the_middle(pieces, monkeypatch):
     monkeypatch.setattr(card_sweep.CardWorker, "pairs", failing)
     matcher = matcher_of(RULES)
     sentence = "the GPU failed: an illegal memory access was encountered; the processor matches"
+    before = device_counts.now()
     with pytest.warns(card.CardWarning, match=sentence):
         found = pairs(matcher.match_batch(EVENTS, device="gpu"))
     assert found == expected(RULES, EVENTS)
+    assert list(device_counts.since(before)) == ["cpu"]
     assert pairs(matcher.match_batch(EVENTS, device="gpu")) == found  # without the card, silently
     assert "illegal" in card.card_problem()
 
