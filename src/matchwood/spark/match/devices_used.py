@@ -24,7 +24,7 @@ class _Sums(AccumulatorParam[Batches]):
     def zero(self, value: Batches) -> Batches:
         return {}
 
-    def addInPlace(self, value1: Batches, value2: Batches) -> Batches:  # noqa: N802 – Spark's name
+    def addInPlace(self, value1: Batches, value2: Batches) -> Batches:
         for device, batches in value2.items():
             value1[device] = value1.get(device, 0) + batches
         return value1
