@@ -35,6 +35,7 @@ KINDS: dict[str, tuple[int, str]] = {
     "invalid-rule": (422, "A rule is invalid"),
     "invalid-event": (422, "An event is invalid"),
     "invalid-schema": (422, "The schema is invalid"),
+    "headers-too-large": (431, "The headers are too large"),
     "too-many-events": (429, "The key publishes too many events per second"),
     "too-many-matches": (429, "The key requests too many matches per second"),
     "too-many-connections": (429, "The address has too many connections"),

@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from matchwood.client import Client
+from matchwood.service.http.connections import HEAD_BYTES
 from service.delivery.test_webhooks import until
 from service.serving import Served, free_port, served, settings_in
 
@@ -70,6 +71,38 @@ def test_half_sent_requests_end(guarded: Served, caplog) -> None:
     assert 'matchwood_connections_closed_total{reason="headers"} 3.0' in figures
     assert 'matchwood_connections_closed_total{reason="body"} 3.0' in figures
     until(lambda: "matchwood_connections 1.0" in guarded.http.get("/metrics").text)
+
+
+CHUNKED = b"POST /events HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+ENDLESS = {
+    "a header": (b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: ", b"a"),
+    "headers": (b"GET /healthz HTTP/1.1\r\n", b"X: a\r\n"),
+    "a path": (b"GET /", b"a"),
+    "a trailer": (CHUNKED + b"2\r\n{}\r\n0\r\nX: ", b"a"),
+    "an extension of a chunk": (CHUNKED + b"2;", b"a"),
+}
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+def test_headers_without_an_end_are_refused(guarded: Served, name: str) -> None:
+    begun, repeated = ENDLESS[name]
+    with connect(guarded) as connection:
+        connection.sendall(begun)
+        sent = 0
+        with contextlib.suppress(ConnectionError):
+            while sent < 64 << 20:  # far more than the operating system buffers
+                connection.sendall(repeated * (16_384 // len(repeated)))
+                sent += 16_384
+        assert sent < 64 << 20
+    until(lambda: "matchwood_connections 1.0" in guarded.http.get("/metrics").text)
+
+
+def test_long_headers_are_told_why(guarded: Served) -> None:
+    with connect(guarded) as connection:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nX: " + b"a" * HEAD_BYTES)
+        received = answer(connection)
+    assert received.startswith(b"HTTP/1.1 431 ")
+    assert b"urn:matchwood:problem:headers-too-large" in received
 
 
 def _drip(connection: socket.socket) -> None:

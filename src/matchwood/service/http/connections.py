@@ -1,7 +1,8 @@
-"""Connections: how many there may be, and how long a request may take to arrive.
+"""Connections: how many there may be, how long a request may take to arrive, and how long it is.
 
-uvicorn limits neither. A client that sends half a request, or a thousand clients that send
-nothing, would otherwise keep their connections, and with them the files of the process, for ever.
+uvicorn limits none of these. A client that sends half a request, or a thousand clients that send
+nothing, would otherwise keep their connections, and with them the files of the process, for ever;
+and headers without an end would fill the memory.
 
     connected ──▶ headers ──complete──▶ body ──complete──▶ answer ──▶ idle ──first byte──▶ headers
                      │ too slow           │ too slow                    │ too long, or room needed
@@ -34,6 +35,9 @@ RESERVED_FILES = 128
 FEWEST_CONNECTIONS = 16
 # Bytes of a body for which its sender gets another second.
 BODY_BYTES_PER_SECOND = 16 << 10
+# Bytes that may arrive while none of them completes headers or belongs to a body: those of headers,
+# of trailers, and of what surrounds the chunks of a body.
+HEAD_BYTES = 64 << 10
 # Seconds between two lines in the log about connections that were closed for the same reason.
 LOG_SECONDS = 1.0
 # Seconds that a refused client is told to wait.
@@ -124,6 +128,7 @@ class Connections:
 REASONS = {
     "headers": "a connection was closed: the headers of its request did not arrive in time",
     "body": "a connection was closed: the body of its request did not arrive in time",
+    "head": "a connection was closed: the headers of its request are too long",
     "address": "a connection was refused: its address has too many",
     "total": "there are too many connections: an idle one was closed, or a new one refused",
 }
@@ -138,6 +143,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._address = ""
         self._entered = False
         self._phase = "headers"
+        self._head = 0  # bytes since headers were complete, or since a part of a body
         self._received = 0  # bytes of the body
         self._body_since = 0.0
         self._timer: asyncio.TimerHandle | None = None
@@ -174,9 +180,14 @@ class GuardedProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         if self.transport.is_closing():
             return
+        self._head += len(data)
         super().data_received(data)
         if self.transport.is_closing():
             self._disarm()
+        elif self._head > HEAD_BYTES:
+            self._guard.report("head", self._address)
+            detail = f"headers may have at most {HEAD_BYTES:,} bytes"
+            self._refuse(RequestProblem("headers-too-large", detail, limit=HEAD_BYTES))
         elif self._phase == "headers" and self._timer is None:
             self._arm(self._guard.header_seconds)
         elif self._phase == "body" and self._timer is None:
@@ -192,15 +203,18 @@ class GuardedProtocol(HttpToolsProtocol):
         self._disarm()
         self._guard.waits(self, False)
         self._phase, self._received, self._body_since = "body", 0, self.loop.time()
+        self._head = 0
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
         self._received += len(body)
+        self._head = 0
         super().on_body(body)
 
     def on_message_complete(self) -> None:
         self._disarm()
         self._phase = "answer"
+        self._head = 0
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
