@@ -40,7 +40,7 @@ def test_other_addresses_are_public(address: str) -> None:
 
 
 async def post(url: str, private: bool = False) -> int:
-    connections = WebhookConnections(private)
+    connections = WebhookConnections(private, most=8)
     try:
         return await connections.post(url, {}, b"{}")
     finally:
@@ -81,7 +81,7 @@ def test_a_name_that_changes_its_address_is_called_where_it_was_checked(
     receiver = Receiver()
     answers = [["127.0.0.1"], ["8.8.8.8", "127.0.0.1"]]
 
-    async def resolved(host: str, port: int) -> list[str]:
+    def resolved(host: str, port: int) -> list[str]:
         return answers.pop(0)
 
     opened: list[str] = []

@@ -1,10 +1,12 @@
 """Connections to webhooks: kept, replaced when they were closed, and wary of strange answers."""
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable
 
 import pytest
 
+from matchwood.service.delivery import addresses
 from matchwood.service.delivery.webhook_connections import (
     ANSWER_BYTES,
     CallFailed,
@@ -44,13 +46,17 @@ class Raw:
             writer.close()
 
 
-def run(answering: Answering, work: Callable[[WebhookConnections, str], Awaitable[None]]) -> Raw:
+def run(
+    answering: Answering,
+    work: Callable[[WebhookConnections, str], Awaitable[None]],
+    most: int = 8,
+) -> Raw:
     raw = Raw(answering)
 
     async def main() -> None:
         server = await asyncio.start_server(raw.serve, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
-        connections = WebhookConnections(private=True)
+        connections = WebhookConnections(private=True, most=most)
         try:
             async with asyncio.timeout(20):
                 await work(connections, f"http://127.0.0.1:{port}/in?a=1#part")
@@ -76,6 +82,41 @@ def test_one_connection_serves_many_calls() -> None:
     head, _, body = raw.requests[0].partition(b"\r\n\r\n")
     assert head.startswith(b"POST /in?a=1 HTTP/1.1\r\nHost: 127.0.0.1:")
     assert body == b'{"a":1}'
+
+
+def test_connections_to_many_receivers_make_room_for_each_other() -> None:
+    async def work(connections: WebhookConnections, url: str) -> None:
+        one, other = url, url.replace("127.0.0.1", "localhost")
+        for expected in (one, other, one):
+            assert await post(connections, expected) == 200
+        assert len(connections._kept) == 1
+        assert await post(connections, one) == 200  # over the connection of the call before
+
+    assert run(lambda connection, call: OK, work, most=1).connections == 3
+
+
+def test_a_name_that_takes_long_to_look_up_delays_no_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Only the lookup is replaced: no name server here is slow."""
+    looked_up = threading.Event()
+
+    def resolved(host: str, port: int) -> list[str]:
+        if host == "slow.example.org":
+            assert looked_up.wait(20)
+        return ["127.0.0.1"]
+
+    async def work(connections: WebhookConnections, url: str) -> None:
+        slow = [post(connections, url.replace("127.0.0.1", "slow.example.org")) for _ in range(7)]
+        waiting = asyncio.gather(*slow)
+        await asyncio.sleep(0)
+        assert await post(connections, url.replace("127.0.0.1", "quick.example.org")) == 200
+        assert await asyncio.to_thread(lambda: not looked_up.is_set())  # other work goes on, too
+        looked_up.set()
+        assert await waiting == [200] * 7
+
+    monkeypatch.setattr(addresses, "resolved", resolved)
+    run(lambda connection, call: OK, work)
 
 
 def test_a_kept_connection_that_was_closed_is_replaced() -> None:

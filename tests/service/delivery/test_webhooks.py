@@ -11,8 +11,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from sqlalchemy.exc import OperationalError
 
-from matchwood.service.delivery import addresses
+from matchwood.service.delivery import addresses, webhooks
 from service.delivery.receiver import Receiver
 from service.serving import Served, served, settings_in
 
@@ -80,6 +81,27 @@ def test_what_fails_is_tried_again_and_the_rest_waits(quick: Served, receiver: R
     until(lambda: len(receiver.calls) == 5)
     assert receiver.numbers() == [0, 1, 1, 1, 2]
     assert "/elsewhere" not in str(receiver.calls), "a redirect was followed"
+
+
+def test_trouble_of_the_service_itself_is_short_and_counts_for_nothing(
+    quick: Served, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lookup fails as it does while the database cannot be reached."""
+    due_events = quick.service.delivery.due_events
+    after, failures = due_events.after, [OperationalError("select", {}, Exception("gone"))]
+
+    async def failing(number: int, *more: Any) -> Any:
+        if failures:
+            raise failures.pop()
+        return await after(number, *more)
+
+    monkeypatch.setattr(webhooks, "TROUBLE_SECONDS", 0.05)
+    monkeypatch.setattr(due_events, "after", failing)
+    hook(quick, receiver, "trouble = 1")
+    quick.publish({"trouble": 1, "n": 5})
+    until(lambda: receiver.numbers() == [5])
+    assert not failures
+    assert not quick.service.delivery.webhooks.failing
 
 
 def test_what_is_not_taken_is_a_dead_letter_until_it_is_replayed(
@@ -208,7 +230,7 @@ def test_private_addresses_and_nonsense_are_refused(tmp_path_factory, strict, ur
 def test_a_name_that_leads_to_a_private_address_is_not_called(
     strict: Served, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def resolved(host: str, port: int) -> list[str]:
+    def resolved(host: str, port: int) -> list[str]:
         assert host == "public.example.org"
         return ["127.0.0.1"]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import socket
+from concurrent.futures import Executor
 from urllib.parse import urlsplit
 
 # IPv6 addresses of this prefix contain an IPv4 address (RFC 6052).
@@ -95,20 +96,19 @@ def url_problem(url: str, private: bool) -> str | None:
     return None if allowed else "leads to a private address"
 
 
-async def resolved(host: str, port: int) -> list[str]:
+def resolved(host: str, port: int) -> list[str]:
     """The addresses of a host, without duplicates."""
-    loop = asyncio.get_running_loop()
-    entries = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(entry[4][0]) for entry in entries))
 
 
-async def allowed_addresses(host: str, port: int, private: bool) -> list[str]:
+async def allowed_addresses(host: str, port: int, private: bool, threads: Executor) -> list[str]:
     """The first addresses of a host that may be called; with `private`, all may.
 
-    Raises ForbiddenAddress, or another OSError if the host has no address.
+    `threads` look names up. Raises ForbiddenAddress, or another OSError if the host has no address.
     """
     try:
-        addresses = await resolved(host, port)
+        addresses = await asyncio.get_running_loop().run_in_executor(threads, resolved, host, port)
     except OSError as error:
         raise OSError(f"{host} has no address: {error}") from error
     allowed = [ip for ip in addresses if private or is_public(ip)]

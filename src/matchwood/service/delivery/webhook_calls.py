@@ -67,7 +67,7 @@ class WebhookCalls:
         self._timeout = settings.timeout
         self._delivered = metrics.webhook_calls.labels("delivered")
         self._failed = metrics.webhook_calls.labels("failed")
-        self._connections = WebhookConnections(settings.private_addresses)
+        self._connections = WebhookConnections(settings.private_addresses, settings.under_way)
 
     def close(self) -> None:
         self._connections.close()

@@ -4,6 +4,8 @@ General clients take most of a millisecond of processor time per request, which 
 else about a call together, so this one does only what a webhook needs: one POST at a time on a
 connection, and the status of its answer. httptools reads the answers.
 
+However many receivers there are, the connections that are open, in use or kept, have a limit.
+
 A receiver may close a connection just when a call is sent on it. If it had been kept open and
 nothing of an answer has come, the call is sent again, once, on a new one: receivers recognise
 repetitions anyway.
@@ -14,6 +16,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -141,13 +144,21 @@ class CallConnection(asyncio.Protocol):
 
 
 class WebhookConnections:
-    """Connections by origin; `private` allows addresses that are not public."""
+    """Connections by origin; `private` allows addresses that are not public.
 
-    def __init__(self, private: bool) -> None:
+    Before more than `most` are open, the one that has been idle longest is closed.
+    """
+
+    def __init__(self, private: bool, most: int) -> None:
         self._private = private
+        self._most = most
         self._idle: dict[Origin, list[CallConnection]] = defaultdict(list)
+        self._kept: dict[CallConnection, Origin] = {}  # all that are idle, longest first
         self._busy: set[CallConnection] = set()
+        self._opening = 0
         self._cleaning: asyncio.TimerHandle | None = None
+        # As many as calls, so that names that take long to look up hold up no others.
+        self._lookups = ThreadPoolExecutor(max(1, most), "lookup")
 
     async def post(self, url: str, headers: dict[str, str], body: bytes) -> int:
         """The status that a request is answered with; redirects are not followed.
@@ -178,17 +189,25 @@ class WebhookConnections:
         if connection.is_open:
             connection.idle_since = asyncio.get_running_loop().time()
             self._idle[origin].append(connection)
+            self._kept[connection] = origin
             self._clean_later()
         return status
 
     def _take(self, origin: Origin) -> CallConnection | None:
         """A connection that was kept open, the one used last."""
-        kept = self._idle.get(origin, [])
-        while kept:
-            connection = kept.pop()
+        while kept := self._idle.get(origin):
+            connection = kept[-1]
+            self._let_go(connection)
             if connection.is_open:
                 return connection
         return None
+
+    def _let_go(self, connection: CallConnection) -> None:
+        """A connection is no longer idle."""
+        origin = self._kept.pop(connection)
+        self._idle[origin].remove(connection)
+        if not self._idle[origin]:
+            del self._idle[origin]
 
     async def _connect(self, origin: Origin) -> CallConnection:
         loop = asyncio.get_running_loop()
@@ -196,14 +215,28 @@ class WebhookConnections:
         if origin.scheme == "https":
             tls = {"ssl": tls_context(), "server_hostname": origin.host}
         failure: OSError | None = None
-        for address in await allowed_addresses(origin.host, origin.port, self._private):
+        host, port = origin.host, origin.port
+        for address in await allowed_addresses(host, port, self._private, self._lookups):
+            self._make_room()
+            self._opening += 1
             try:
-                _, made = await loop.create_connection(CallConnection, address, origin.port, **tls)
+                _, made = await loop.create_connection(CallConnection, address, port, **tls)
                 return made
             except OSError as error:
                 failure = error
+            finally:
+                self._opening -= 1
         assert failure is not None
         raise failure
+
+    def _make_room(self) -> None:
+        while self._kept and len(self._kept) + len(self._busy) + self._opening >= self._most:
+            self._close_oldest()
+
+    def _close_oldest(self) -> None:
+        oldest = next(iter(self._kept))
+        self._let_go(oldest)
+        oldest.close()
 
     def _clean_later(self) -> None:
         if self._cleaning is None:
@@ -214,20 +247,17 @@ class WebhookConnections:
         """Close what has been idle for long."""
         self._cleaning = None
         before = asyncio.get_running_loop().time() - KEEPALIVE_SECONDS
-        for origin, connections in list(self._idle.items()):
-            fresh = [one for one in connections if one.is_open and one.idle_since > before]
-            for old in set(connections).difference(fresh):
-                old.close()
-            self._idle[origin] = fresh
-            if not fresh:
-                del self._idle[origin]
-        if self._idle:
+        while self._kept and next(iter(self._kept)).idle_since <= before:
+            self._close_oldest()
+        if self._kept:
             self._clean_later()
 
     def close(self) -> None:
         """Close all connections, even those in use."""
         if self._cleaning is not None:
             self._cleaning.cancel()
-        for connection in (*self._busy, *(one for kept in self._idle.values() for one in kept)):
+        for connection in (*self._busy, *self._kept):
             connection.close()
+        self._kept.clear()
         self._idle.clear()
+        self._lookups.shutdown(wait=False, cancel_futures=True)

@@ -37,6 +37,9 @@ from matchwood.service.storage.writer import Counters, DatabaseWriter
 log = logging.getLogger("matchwood.service")
 # Events that are sent to one subscription before others of the same host have their turn.
 EVENTS_PER_TURN = 20
+# Seconds until a webhook has its turn again after the service itself could not go on with it, for
+# instance because the database could not be reached.
+TROUBLE_SECONDS = 5.0
 # Seconds that calls in progress are given to finish when the service closes.
 CLOSING_SECONDS = 2
 # Sends an event; returns what went wrong, or None.
@@ -230,7 +233,7 @@ class WebhookSender:
             pause = await self._deliver(number)
         except Exception:
             log.exception("a webhook could not be called", extra={"subscription": name_of(number)})
-            pause = self._settings.longest_delay
+            pause = TROUBLE_SECONDS
         self._under_way[host] -= 1
         if (own := asyncio.current_task()) is not None:
             self._tasks.discard(own)  # so that it does not count against the limit below
