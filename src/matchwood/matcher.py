@@ -407,7 +407,7 @@ class Matcher(MutableMapping[Id, Node]):
 
     # Answers about rules
 
-    def explain(self, rule: object, event: Mapping[str, object]) -> Explanation:
+    def explain(self, rule: object, event: Mapping[str, object] | Event) -> Explanation:
         """The tree of a rule (its id, or a rule) with true, false or undefined at each node.
 
         >>> m = Matcher({"adults": "age >= 18 and country = 'DE'"})
@@ -422,12 +422,12 @@ class Matcher(MutableMapping[Id, Node]):
         except KeyError:
             tree = parse(rule)
         store = self.store
-        seen = Event(event, store.aliases)
+        seen = event if isinstance(event, Event) else Event(event, store.aliases)
         return explain(
             tree, seen, operators=store.operators, schema=store.schema, lists=store.lists
         )
 
-    def why_not(self, event: Mapping[str, object], n: int = 5) -> list[NearMiss]:
+    def why_not(self, event: Mapping[str, object] | Event, n: int = 5) -> list[NearMiss]:
         """The n rules that came nearest to matching, with what each lacked.
 
         >>> m = Matcher({"adults": "age >= 18", "vip": "tier = 'gold' and age >= 30"})

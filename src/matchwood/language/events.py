@@ -76,9 +76,12 @@ class Event:
             return None
         items = value if isinstance(value, LISTS) else [value]
         try:
-            return [ElementEvent(item) for item in items]
+            return [self._element_event(item) for item in items]
         except EventError as error:
             raise EventError(error.reason, path) from error
+
+    def _element_event(self, item: object) -> Event:
+        return ElementEvent(item)
 
     def given(self, attribute: str) -> object:
         """The value of an attribute as it was given; None if it is missing."""

@@ -97,6 +97,30 @@ def test_what_python_evaluates_is_interrupted(tmp_path) -> None:
         assert len(running.fetch(plain)) == 1
 
 
+def test_what_is_inside_any_is_interrupted_and_so_are_explanations(timed: Served) -> None:
+    inside = f"any(words, {COSTLY.replace('words', 'it')})"
+    costly = timed.subscribe(inside)
+    short = {"words": WORDS[:100]}  # too small for a large event, large enough to take long
+    for event, matched in ((short, "words is not null"), (EVENT, "big = 1")):
+        plain = timed.subscribe(matched)
+        assert timed.publish(event)["matched"] == 1
+        assert len(timed.fetch(plain)) == 1
+        path, headers = f"/subscriptions/{costly['id']}", timed.as_subscriber(costly)
+        until_suspended(timed, path, headers)
+        timed.http.patch(path, json={"rule": inside}, headers=headers).raise_for_status()
+        timed.http.delete(f"/subscriptions/{plain['id']}", headers=timed.as_subscriber(plain))
+    timed.http.put("/rules/costly", json={"rule": COSTLY}).raise_for_status()
+    for path, body in (
+        ("/explain", {"rule": inside, "event": EVENT}),
+        ("/explain", {"rule": COSTLY, "event": EVENT}),
+        ("/match", {"event": EVENT, "why_not": 5}),
+        ("/match", {"events": [{"big": 1}, EVENT], "why_not": 5}),
+    ):
+        answer = timed.http.post(path, json=body)
+        assert answer.status_code == 503, answer.text
+        assert "could not be explained within 0.2 s" in answer.json()["detail"]
+
+
 def test_an_event_that_no_single_rule_makes_costly_is_refused(tmp_path) -> None:
     limits = {"match_seconds": 0.0001, "rule_seconds": 10.0}
     names = [f"other{n}" for n in range(200)]

@@ -38,7 +38,7 @@ class NearMiss(NamedTuple):
 def near_misses(
     parts: Sequence[Part],
     pending: Sequence[PendingRule],
-    event: Mapping[str, object],
+    event: Mapping[str, object] | Event,
     n: int,
     context: Context,
 ) -> list[NearMiss]:
@@ -47,7 +47,7 @@ def near_misses(
     Of a large part only the rules that are nearest by the index are compared; the index assumes
     that every list, pattern and call is lacking.
     """
-    seen = Event(event, context.aliases)
+    seen = event if isinstance(event, Event) else Event(event, context.aliases)
     if n <= 0:
         return []
     heap: list[tuple[int, int, Any, list[str]]] = []

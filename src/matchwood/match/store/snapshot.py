@@ -145,7 +145,7 @@ class Snapshot:
         """
         return self.search(tags, limit, device).pairs(events)
 
-    def near_misses(self, event: Mapping[str, object], n: int) -> list[NearMiss]:
+    def near_misses(self, event: Mapping[str, object] | Event, n: int) -> list[NearMiss]:
         """The n rules that came nearest to matching an event, with what each lacked."""
         context = _context(self.decider)
         return near_misses(self.parts, self.pending, event, n, context)

@@ -6,13 +6,15 @@ A replica has these routes, too.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 from fastapi import APIRouter, Request
 
 from matchwood.language import parse
 from matchwood.language.errors import EventError, RuleError
-from matchwood.language.tree import attributes_in
+from matchwood.language.events import Event
+from matchwood.language.tree import Node, attributes_in
 from matchwood.match.parts.rule_checks import check_calls
 from matchwood.match.parts.rule_columns import RuleDetails
 from matchwood.matcher import Bindings, Matcher
@@ -60,7 +62,7 @@ async def check(service: ReadyToMatch, caller: Anybody, request: CheckIn) -> Che
 
     def checked() -> CheckOut:
         try:
-            tree = parse(request.rule)
+            tree = _parsed(service, request.rule)
             matcher = service.live_rules.state.matcher
             text = request.rule if isinstance(request.rule, str) else None
             check_calls(tree, matcher.operators, matcher.schema, matcher.store.lists, text)
@@ -82,17 +84,27 @@ async def explain_rule(
     def explained() -> dict[str, Any]:
         checked_json(request.event, 0, service.settings.limits)
         try:
-            tree = parse(request.rule)
+            tree = _parsed(service, request.rule)
             check_calls(tree, matcher.operators, matcher.schema, matcher.store.lists)
         except RuleError as error:
             raise rule_problem(error) from None
         try:
-            explanation = matcher.explain(tree, request.event)
+            with service.live_rules.timed.explaining() as timed:
+                explanation = matcher.explain(tree, timed(request.event))
         except EventError as error:
             raise event_problem(error) from None
         return {**explanation.to_json(), "text": str(explanation)}
 
     return await asyncio.to_thread(explained)
+
+
+def _parsed(service: MatchingService, rule: Any) -> Node:
+    """The tree of a rule that is small enough to be stored."""
+    limit = service.settings.limits.rule_bytes
+    if isinstance(rule, str) and len(rule) > limit:
+        detail = f"a rule may have at most {limit:,} bytes"
+        raise RequestProblem("rule-too-large", detail, limit=limit)
+    return parse(rule)
 
 
 def _match(service: MatchingService, request: MatchIn, events: list[dict[str, Any]]) -> MatchOut:
@@ -109,7 +121,10 @@ def _match(service: MatchingService, request: MatchIn, events: list[dict[str, An
                 raise event_problem(error, None if request.event is not None else index) from None
         found = service.live_rules.match(state, events, bodies, tags, request.limit)
         pairs = zip(events, found, strict=True)
-        results = [_result(state.matcher, request, event, rules) for event, rules in pairs]
+        with service.live_rules.timed.explaining() as timed:
+            results = [
+                _result(state.matcher, request, event, rules, timed) for event, rules in pairs
+            ]
         return MatchOut(version=state.version, results=results)
 
     return service.live_rules.answer(matched)
@@ -120,16 +135,20 @@ def _result(
     request: MatchIn,
     event: dict[str, Any],
     rules: list[tuple[RuleDetails, Bindings | None]],
+    timed: Callable[[dict[str, Any]], Event],
 ) -> EventMatchesOut:
-    """What is said of one event."""
+    """What is said of one event; what has to be explained is explained within a time limit."""
     matches = []
+    seen = timed(event) if request.explain or request.why_not else None
     for rule, bindings in rules:
-        why = matcher.explain(parse(rule.rule), event).to_json() if request.explain else None
+        why = None
+        if request.explain and seen is not None:
+            why = matcher.explain(parse(rule.rule), seen).to_json()
         about: dict[str, Any] = {"id": rule.id, "tags": sorted(rule.tags), "data": rule.data}
         about |= {"priority": rule.priority, "bindings": bindings, "explanation": why}
         matches.append(RuleMatch(**about))
     near = None
-    if request.why_not:
-        misses = matcher.why_not(event, request.why_not)
+    if request.why_not and seen is not None:
+        misses = matcher.why_not(seen, request.why_not)
         near = [NearMissOut(id=miss.id, lacked=miss.lacked) for miss in misses]
     return EventMatchesOut(matches=matches, near=near)

@@ -17,7 +17,7 @@ from matchwood.match.parts.rule_columns import RuleDetails
 from matchwood.match.store.snapshot import Snapshot
 from matchwood.matcher import Bindings, Matcher
 from matchwood.service.problems import RequestProblem, event_problem
-from matchwood.service.rules.timed_matching import LARGE_BYTES, Suspension, TimedMatching
+from matchwood.service.rules.timed_matching import MEASURED_BYTES, Suspension, TimedMatching
 from matchwood.service.settings import Limits
 
 T = TypeVar("T")
@@ -136,7 +136,7 @@ class LiveRules:
                 for event in events:
                     bound = matcher.match(event, tags=tags, limit=limit, bindings=True)
                     matches.append({**bound})
-            elif len(events) <= FEW_EVENTS or max(map(len, bodies)) >= LARGE_BYTES:
+            elif len(events) <= FEW_EVENTS or self._may_take_long(state, max(map(len, bodies))):
                 for event, body in zip(events, bodies, strict=True):
                     matches.append(dict.fromkeys(self.timed.ids(matcher, event, body, tags, limit)))
             else:
@@ -159,6 +159,10 @@ class LiveRules:
             ]
             for of_event in matches
         ]
+
+    def _may_take_long(self, state: RulesState, size: int) -> bool:
+        snapshot = state.matcher.store.snapshot
+        return size >= MEASURED_BYTES and self.timed.may_take_long(snapshot, size)
 
 
 def details_or_none(matcher: Matcher, rule_id: str) -> RuleDetails | None:

@@ -27,7 +27,7 @@ from matchwood.match.store.part_store import FEW_RULES
 from matchwood.matcher import Matcher
 from matchwood.schema import Schema
 from matchwood.service.rules.subscription_roster import Numbers
-from matchwood.service.rules.timed_matching import LARGE_BYTES, LONG_RULE, TimedMatching
+from matchwood.service.rules.timed_matching import LONG_RULE, MEASURED_BYTES, TimedMatching
 from matchwood.service.settings import Limits
 from matchwood.service.storage.database import subscriptions
 
@@ -61,8 +61,11 @@ class SubscriptionIndex:
         """
         if len(events) <= _FEW:
             return [self._alone(*pair) for pair in zip(events, bodies, strict=True)]
+        snapshot = self.matcher.store.snapshot
         large = {
-            i: self._alone(events[i], body) for i, body in enumerate(bodies) if _is_large(len(body))
+            i: self._alone(events[i], body)
+            for i, body in enumerate(bodies)
+            if len(body) >= MEASURED_BYTES and self.timed.may_take_long(snapshot, len(body))
         }
         rest = [i for i in range(len(events)) if i not in large]
         matched = iter(self._together([events[i] for i in rest], [bodies[i] for i in rest]))
@@ -189,10 +192,6 @@ class SubscriptionIndex:
                 "a subscription is not matched: its rule can no longer be read",
                 extra={"subscription": number, "error": str(error)},
             )
-
-
-def _is_large(size: int) -> bool:
-    return size >= LARGE_BYTES
 
 
 def _by_event(

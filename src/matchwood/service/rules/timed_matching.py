@@ -3,8 +3,9 @@
 What can be interrupted, and what cannot:
 
 - A rule that is not built yet, and predicates that are evaluated on demand, run in Python. Between
-  two predicates the time is checked, and an event that takes too long is given up. One predicate
-  is bounded by the largest event.
+  two predicates the time is checked, also inside `any` and `every`, and an event that takes too
+  long is given up. One predicate is bounded by the largest event. Explanations and near misses
+  are found in the same way.
 - A compiled kernel cannot be interrupted. Its time is measured, and bounded by the size of the
   largest event and rule; what it costs is known afterwards.
 
@@ -22,15 +23,18 @@ from __future__ import annotations
 
 import heapq
 import logging
+import math
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from time import thread_time
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
+from matchwood.index.build.segment import Segment
 from matchwood.language.aliases import Aliases
-from matchwood.language.events import Event
+from matchwood.language.events import ElementEvent, Event
 from matchwood.language.seen import Seen
 from matchwood.match.parts.rule_columns import RuleDetails
 from matchwood.match.search.event_matches import EventMatches
@@ -46,7 +50,8 @@ MEASURED_BYTES = 1_024
 # Bytes of an event from which on it can be interrupted, which takes time for every attribute, and
 # is matched alone, even if it is one of a batch.
 LARGE_BYTES = 16 << 10
-# Predicates that are evaluated on demand from which on an event of any size can be interrupted.
+# Predicates that are evaluated on demand from which on an event of any size can be interrupted;
+# those inside `any` and `every` count.
 MANY_ON_DEMAND = 500
 # Bytes of events times characters of rules that are not built, above which these are built first.
 # Evaluating less than that takes some milliseconds.
@@ -83,6 +88,27 @@ class TimedEvent(Event):
             raise MatchTimeout
         return super().__getitem__(attribute)
 
+    def _element_event(self, item: object) -> Event:
+        return TimedElement(item, self._deadline)
+
+
+class TimedElement(ElementEvent):
+    """An element of a list of a `TimedEvent`."""
+
+    __slots__ = ("_deadline",)
+
+    def __init__(self, element: object, deadline: float) -> None:
+        super().__init__(element)
+        self._deadline = deadline
+
+    def __getitem__(self, attribute: str) -> Seen:
+        if thread_time() > self._deadline:
+            raise MatchTimeout
+        return super().__getitem__(attribute)
+
+    def _element_event(self, item: object) -> Event:
+        return TimedElement(item, self._deadline)
+
 
 class Suspension(NamedTuple):
     """A rule that is not matched any more, and why."""
@@ -103,6 +129,8 @@ class TimedMatching:
         self.suspend: Callable[[list[Suspension]], None] = lambda suspensions: None
         self._searching = threading.Lock()
         self._searches = ThreadPoolExecutor(1, "costly")
+        # What each segment evaluates on demand.
+        self._on_demand: WeakKeyDictionary[Segment, int] = WeakKeyDictionary()
 
     def close(self) -> None:
         """End a search that is going on, which may suspend rules: the writer is still needed."""
@@ -129,7 +157,7 @@ class TimedMatching:
         """
         size = len(body)
         snapshot = matcher.store.snapshot
-        if snapshot.pending or _may_take_long(snapshot, size):
+        if snapshot.pending or self.may_take_long(snapshot, size):
             matches = self.match(matcher.store, event, size, tags)
             return matches.ids() if limit is None else matches.best(limit)
         is_measured = size >= MEASURED_BYTES
@@ -162,11 +190,7 @@ class TimedMatching:
                     self._timed(snapshot, event, size), wanted
                 )
             except MatchTimeout:
-                seconds = self._limits.match_seconds
-                detail = f"the event could not be matched within {seconds:g} s of processor time"
-                raise RequestProblem(
-                    "matching-timeout", detail, retry_after=RETRY_SECONDS, limit=seconds
-                ) from None
+                raise self._problem("the event could not be matched") from None
         else:
             if is_measured:
                 self.look_into(snapshot, event, thread_time() - begun)
@@ -179,9 +203,44 @@ class TimedMatching:
     ) -> Mapping[str, Any] | Event:
         """The event, such that it can be interrupted if matching it may take long."""
         seconds = self._limits.match_seconds
-        if not _may_take_long(snapshot, size) or not seconds or snapshot.calls_operators:
+        if not self.may_take_long(snapshot, size) or not seconds or snapshot.calls_operators:
             return event
         return TimedEvent(event, snapshot.decider.aliases, seconds)
+
+    def _problem(self, what: str) -> RequestProblem:
+        seconds = self._limits.match_seconds
+        detail = f"{what} within {seconds:g} s of processor time"
+        return RequestProblem("matching-timeout", detail, retry_after=RETRY_SECONDS, limit=seconds)
+
+    def may_take_long(self, snapshot: Snapshot, size: int) -> bool:
+        """Whether an event of so many bytes should be one that can be interrupted."""
+        if size >= LARGE_BYTES:
+            return True
+        return sum(self._evaluated_in(part.segment) for part in snapshot.parts) >= MANY_ON_DEMAND
+
+    def _evaluated_in(self, segment: Segment) -> int:
+        """The predicates of a segment that are evaluated on demand."""
+        if not segment.lazy:
+            return 0
+        count = self._on_demand.get(segment)
+        if count is None:
+            count = sum(segment.opaque[number].size for number in segment.lazy)
+            self._on_demand[segment] = count
+        return count
+
+    @contextmanager
+    def explaining(self) -> Iterator[Callable[[Mapping[str, Any]], Event]]:
+        """Makes events that are to be explained; all of it takes no longer than matching may."""
+        end = thread_time() + (self._limits.match_seconds or math.inf)
+        aliases = self._made_with.get("aliases")
+
+        def timed(event: Mapping[str, Any]) -> Event:
+            return TimedEvent(event, aliases, end - thread_time())
+
+        try:
+            yield timed
+        except MatchTimeout:
+            raise self._problem("what was asked could not be explained") from None
 
     def look_into(self, snapshot: Snapshot, event: Mapping[str, Any], seconds: float) -> None:
         """If an event took too long, find out why, but do not keep its publisher waiting."""
@@ -228,12 +287,6 @@ class TimedMatching:
         except MatchTimeout:
             pass
         return thread_time() - begun
-
-
-def _may_take_long(snapshot: Snapshot, size: int) -> bool:
-    """Whether an event of so many bytes should be one that can be interrupted."""
-    on_demand = sum(len(part.segment.lazy) for part in snapshot.parts)
-    return size >= LARGE_BYTES or on_demand >= MANY_ON_DEMAND
 
 
 def costliest(snapshot: Snapshot, event: Mapping[str, Any]) -> list[RuleDetails]:
