@@ -93,6 +93,15 @@ def test_probes_need_no_key_and_administrators_no_ticket(keyed: Served) -> None:
     assert keyed.http.get(path, headers=bearer(SECRETS["admin"])).status_code == 404
 
 
+def test_large_bodies_are_not_read_from_strangers(keyed: Served) -> None:
+    body = b'{"event": {}}' + b" " * 400_000
+    for path in ("/match", "/events", "/subscriptions"):
+        assert problem(keyed.http.post(path, content=body)) == "unauthenticated"
+        assert problem(keyed.http.post(path, content=iter([body]))) == "unauthenticated"
+    headers = {"Content-Type": "application/json", **bearer(SECRETS["publisher"])}
+    assert keyed.http.post("/match", content=body, headers=headers).status_code == 200
+
+
 def test_pages_of_other_sites_may_not_call(service: Served, keyed: Served) -> None:
     for running in (service, keyed):
         answer = running.http.get("/healthz", headers={"Origin": "http://evil.example"})

@@ -11,6 +11,9 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 
 from matchwood.service.problems import RequestProblem
 
+# Bytes of a request's body up to which it is small.
+SMALL_BYTES = 64 << 10
+
 
 class RateLimit:
     """A token bucket per name, which holds at most one second's worth of tokens.
@@ -155,22 +158,26 @@ class ByteBudget:
 class ByteLimit:
     """Bytes of memory that requests may take together; one that would exceed them is refused.
 
-    A request that is alone may take more: each is bounded by a limit of its own.
+    A request that is alone may take more: each is bounded by a limit of its own. Small requests are
+    never refused, so that those who hold all bytes for long shut nobody out; how many there are is
+    bounded by the number of connections.
 
-    >>> limit = ByteLimit(100)
+    >>> limit = ByteLimit(100, small=10)
     >>> with limit.share() as one, limit.share() as other:
-    ...     one.add(80)
-    ...     other.add(30)
+    ...     one.add(95)
+    ...     other.add(10)
+    ...     other.add(20)
     Traceback (most recent call last):
     ...
-    matchwood.service.problems.RequestProblem: the bodies of requests in progress have 80 bytes, \
+    matchwood.service.problems.RequestProblem: the bodies of requests in progress have 105 bytes, \
 the limit is 100
     >>> limit.taken
     0
     """
 
-    def __init__(self, total: int) -> None:
+    def __init__(self, total: int, small: int = SMALL_BYTES) -> None:
         self.total = total
+        self.small = small
         self.taken = 0
 
     @contextmanager
@@ -193,7 +200,8 @@ class ByteShare:
     def add(self, size: int) -> None:
         """Take more bytes, or raise a problem."""
         limit = self._limit
-        if limit.taken + size > limit.total and limit.taken > self.size:
+        is_small = self.size + size <= limit.small
+        if limit.taken + size > limit.total and limit.taken > self.size and not is_small:
             detail = (
                 f"the bodies of requests in progress have {limit.taken:,} bytes, "
                 f"the limit is {limit.total:,}"

@@ -12,6 +12,7 @@ import pytest
 
 from matchwood.client import Client
 from matchwood.service.delivery.publications import OldPublications
+from matchwood.service.limits import SMALL_BYTES
 from service.serving import Served, served, settings_in
 
 LIMIT = 3 << 20
@@ -71,8 +72,9 @@ def test_bodies_of_all_requests_together_are_bounded(tmp_path) -> None:
             until = time.monotonic() + 20
             while held.taken < len(body) - 1 and time.monotonic() < until:
                 time.sleep(0.01)
+            assert running.http.post("/events", content=b"{}").status_code == 202  # it is small
             for path in ("/events", "/check"):
-                refused = running.http.post(path, content=body[:1_000])
+                refused = running.http.post(path, content=body[: SMALL_BYTES + 1])
                 assert refused.status_code == 503, refused.text
                 assert refused.json()["type"] == "urn:matchwood:problem:busy"
                 assert refused.headers["retry-after"] == "1"

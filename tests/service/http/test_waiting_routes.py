@@ -1,6 +1,7 @@
 """What waits, since when and why, from the first failed call on; retried and skipped by hand."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -110,8 +111,17 @@ def test_a_ticket_can_be_replaced(service: Served) -> None:
     path = f"/subscriptions/{made['id']}"
     refused = service.http.post(f"{path}/ticket", headers={"Authorization": "Bearer ticket_x"})
     assert refused.status_code == 403
+    opened, polled = ThreadPoolExecutor(2), service.as_subscriber(made)
+    streamed = opened.submit(service.http.get, f"{path}/stream", headers=polled)
+    waited = opened.submit(service.http.get, f"{path}/events?wait=20", headers=polled)
+    until(lambda: service.service.streams.taken == 2)
     new = service.http.post(f"{path}/ticket", headers=service.as_subscriber(made)).json()
     assert new["id"] == made["id"]
+    service.publish({"ticket": 1})
+    assert b"event: match" not in streamed.result(15).content  # which has ended
+    assert waited.result(15).status_code == 403
+    opened.shutdown()
+    assert len(service.fetch(new)) == 1
     assert service.http.get(path, headers=service.as_subscriber(made)).status_code == 403
     shown = service.http.get(path, headers=service.as_subscriber(new))
     assert shown.status_code == 200

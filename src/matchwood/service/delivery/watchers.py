@@ -10,6 +10,12 @@ from contextlib import contextmanager
 from matchwood.service.delivery.outbox import Outbox
 
 
+class Watch(asyncio.Event):
+    """Is set whenever there is something new."""
+
+    ended = False  # whether whoever watches may no longer do so
+
+
 class Watchers:
     """Wakes those who wait for events of a subscription.
 
@@ -19,7 +25,7 @@ class Watchers:
     def __init__(self, outbox: Outbox) -> None:
         self._outbox = outbox
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._events: dict[int, set[asyncio.Event]] = defaultdict(set)
+        self._watches: dict[int, set[Watch]] = defaultdict(set)
         self._followers: dict[int, Callable[[int], None]] = {}
         outbox.notify = self._wake_from_thread
 
@@ -34,23 +40,29 @@ class Watchers:
     def wake(self, subscriptions: list[int]) -> None:
         """Wake all who wait for these subscriptions."""
         for subscription in subscriptions:
-            for event in self._events.get(subscription, ()):
-                event.set()
+            for watch in self._watches.get(subscription, ()):
+                watch.set()
             if (follower := self._followers.get(subscription)) is not None:
                 follower(subscription)
 
+    def end(self, subscription: int) -> None:
+        """End all streams and waiting polls of a subscription."""
+        for watch in self._watches.get(subscription, ()):
+            watch.ended = True
+            watch.set()
+
     @contextmanager
-    def watching(self, subscription: int) -> Iterator[asyncio.Event]:
-        """An `asyncio.Event` that is set whenever the subscription has new events."""
-        event = asyncio.Event()
-        self._events[subscription].add(event)
+    def watching(self, subscription: int) -> Iterator[Watch]:
+        """A `Watch` that is set whenever the subscription has new events."""
+        watch = Watch()
+        self._watches[subscription].add(watch)
         self._outbox.watch(subscription)
         try:
-            yield event
+            yield watch
         finally:
-            self._events[subscription].discard(event)
-            if not self._events[subscription]:
-                del self._events[subscription]
+            self._watches[subscription].discard(watch)
+            if not self._watches[subscription]:
+                del self._watches[subscription]
                 self._stop_if_unused(subscription)
 
     def follow(self, subscription: int, follower: Callable[[int], None]) -> None:
@@ -63,5 +75,5 @@ class Watchers:
             self._stop_if_unused(subscription)
 
     def _stop_if_unused(self, subscription: int) -> None:
-        if subscription not in self._events and subscription not in self._followers:
+        if subscription not in self._watches and subscription not in self._followers:
             self._outbox.watch(subscription, False)

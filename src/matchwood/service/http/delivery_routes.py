@@ -13,11 +13,13 @@ from fastapi.responses import StreamingResponse
 
 from matchwood.service.delivery.due_events import PIECE_EVENTS, DueEvent, envelope
 from matchwood.service.delivery.event_bodies import JSON
+from matchwood.service.delivery.watchers import Watch
 from matchwood.service.http.models import Acknowledged, Acknowledgement, EventsPolled
 from matchwood.service.http.pieces import PiecesResponse, budgeted
 from matchwood.service.http.request_context import Ready, Secret, problems
 from matchwood.service.http.subscription_routes import authorised
 from matchwood.service.problems import RequestProblem
+from matchwood.service.rules.subscription_store import UNKNOWN_SUBSCRIPTION
 from matchwood.service.service import Service
 
 router = APIRouter(tags=["delivery"], responses=problems(404))
@@ -62,23 +64,30 @@ async def poll(
         service.delivery.cursors.acknowledge(row.number, ack)
     with ExitStack() as slot:
         slot.enter_context(service.streams.slot(row.key))
-        with service.delivery.watchers.watching(row.number) as woken:
-            cursor = await _first_due(service, row.number, woken, time.monotonic() + wait)
+        with service.delivery.watchers.watching(row.number) as watch:
+            cursor = await _first_due(service, row.number, watch, time.monotonic() + wait)
+            if watch.ended:
+                raise RequestProblem("forbidden", UNKNOWN_SUBSCRIPTION)
         parts = _polled(service, row.number, cursor, limit)
         return PiecesResponse(service, parts, slot.pop_all(), media_type=JSON)
 
 
-async def _first_due(service: Service, number: int, woken: asyncio.Event, deadline: float) -> int:
+async def _first_due(service: Service, number: int, watch: Watch, deadline: float) -> int:
     """Wait until an event is due to a subscription, or the deadline. Returns the cursor."""
     while True:
-        woken.clear()
+        watch.clear()
         cursor = service.roster.cursor(number)
         left = deadline - time.monotonic()
         if service.delivery.due_events.any_after(number, cursor) or left <= 0:
             return cursor
-        if service.closing.is_set() or not service.roster.is_live(number):
+        if _is_over(service, number, watch):
             return cursor
-        await _wait(service, woken, left)
+        await _wait(service, watch, left)
+
+
+def _is_over(service: Service, number: int, watch: Watch) -> bool:
+    """Whether a stream or a waiting poll ends for another reason than that its time is over."""
+    return watch.ended or service.closing.is_set() or not service.roster.is_live(number)
 
 
 async def _polled(service: Service, number: int, cursor: int, limit: int) -> AsyncGenerator[bytes]:
@@ -130,28 +139,28 @@ async def _stream(service: Service, number: int) -> AsyncGenerator[bytes]:
         return await due_events.after(number, first, PIECE_EVENTS)
 
     yield f"retry: {RETRY_MILLISECONDS}\n\n".encode()
-    with service.delivery.watchers.watching(number) as woken:
-        while not service.closing.is_set() and service.roster.is_live(number):
-            woken.clear()
+    with service.delivery.watchers.watching(number) as watch:
+        while not _is_over(service, number, watch):
+            watch.clear()
             if due_events.any_after(number, max(position, service.roster.cursor(number))):
                 async with aclosing(budgeted(service, after, _messages)) as pieces:
                     async for last, count, piece in pieces:
                         position = last
                         service.metrics.delivered.labels("stream").inc(count)
                         yield piece
-                        if service.closing.is_set() or not service.roster.is_live(number):
+                        if _is_over(service, number, watch):
                             return
                 continue
             left = deadline - time.monotonic()
             if left <= 0:
                 return
-            if not await _wait(service, woken, min(left, service.settings.heartbeat)):
+            if not await _wait(service, watch, min(left, service.settings.heartbeat)):
                 yield b": still here\n\n"
 
 
-async def _wait(service: Service, woken: asyncio.Event, seconds: float) -> bool:
+async def _wait(service: Service, watch: Watch, seconds: float) -> bool:
     """Wait until there is something new or the service closes; False if neither came in time."""
-    tasks = [asyncio.ensure_future(event.wait()) for event in (woken, service.closing)]
+    tasks = [asyncio.ensure_future(event.wait()) for event in (watch, service.closing)]
     try:
         done, _ = await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         return bool(done)

@@ -16,7 +16,8 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from matchwood.service.http.problem_responses import failure_response, problem_response
-from matchwood.service.http.request_bodies import declared_problem, limited
+from matchwood.service.http.request_bodies import BodyLimit, declared_problem, limited
+from matchwood.service.http.request_context import secret_in
 from matchwood.service.logs import request_id
 from matchwood.service.matching_service import MatchingService
 from matchwood.service.problems import RequestProblem
@@ -27,6 +28,8 @@ log = logging.getLogger("matchwood.service")
 UPLOADS = {("PUT", "/rules"), ("POST", "/subscriptions/bulk")}
 # Requests whose bodies are read piece by piece and not kept.
 UNKEPT = {("POST", "/subscriptions/bulk")}
+# Bytes, beyond those of a rule, of a body that is sent without a key.
+UNKNOWN_BYTES = 256 << 10
 # Paths that are requested all the time, and are not logged if all is well.
 UNLOGGED_PATHS = {"/healthz", "/readyz", "/metrics"}
 # The status in logs and metrics of a request whose client left before it had been sent whole.
@@ -61,7 +64,7 @@ class RequestMiddleware:
             await send(message)
 
         try:
-            limit = self._limit(scope)
+            limit = self._limit(scope, headers)
             refused = self._refused(headers) or declared_problem(headers, limit)
             if refused is not None:
                 await problem_response(refused)(scope, receive, send_with_id)
@@ -81,11 +84,15 @@ class RequestMiddleware:
             self._record(scope, status, time.perf_counter() - started)
             request_id.reset(token)
 
-    def _limit(self, scope: Scope) -> int:
-        """The most bytes that the body may have."""
+    def _limit(self, scope: Scope, headers: Headers) -> BodyLimit:
+        """The most bytes that the body may have: without a key, not more than holders of tickets
+        send, because the body is read before the caller is known.
+        """
         limits = self._service.settings.limits
+        if self._service.keys.of(secret_in(headers)) is None:
+            return BodyLimit(min(limits.body_bytes, limits.rule_bytes + UNKNOWN_BYTES), False)
         upload = (scope["method"], scope["path"]) in UPLOADS
-        return limits.upload_bytes if upload else limits.body_bytes
+        return BodyLimit(limits.upload_bytes if upload else limits.body_bytes)
 
     def _refused(self, headers: Headers) -> RequestProblem | None:
         """Refuse pages of other sites, and without keys also host names that are not loopback.

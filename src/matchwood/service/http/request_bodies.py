@@ -8,6 +8,7 @@ All bodies that are in memory at the same time have a limit, too.
 from __future__ import annotations
 
 import zlib
+from typing import NamedTuple
 
 from starlette.datastructures import Headers
 from starlette.types import Message, Receive
@@ -21,15 +22,26 @@ WINDOWS = {"gzip": 16 + zlib.MAX_WBITS, "x-gzip": 16 + zlib.MAX_WBITS, "deflate"
 PIECE_BYTES = 256 << 10
 
 
-def too_large(limit: int) -> RequestProblem:
-    return RequestProblem("body-too-large", f"a body may have at most {limit:,} bytes", limit=limit)
+class BodyLimit(NamedTuple):
+    """The most bytes that a body may have."""
+
+    size: int
+    has_key: bool = True  # whether the request has a key, without which its body has to be small
+
+    def problem(self) -> RequestProblem:
+        """The problem of a body that is larger."""
+        if self.has_key:
+            detail = f"a body may have at most {self.size:,} bytes"
+            return RequestProblem("body-too-large", detail, limit=self.size)
+        detail = f"a body of more than {self.size:,} bytes has to be sent with a key"
+        return RequestProblem("unauthenticated", detail, limit=self.size)
 
 
-def declared_problem(headers: Headers, limit: int) -> RequestProblem | None:
+def declared_problem(headers: Headers, limit: BodyLimit) -> RequestProblem | None:
     """What is wrong with a body as far as its headers say."""
     declared = headers.get("content-length", "")
-    if declared.isdecimal() and int(declared) > limit:
-        return too_large(limit)
+    if declared.isdecimal() and int(declared) > limit.size:
+        return limit.problem()
     encoding = _encoding(headers)
     if encoding and encoding not in WINDOWS:
         detail = f"a body may be encoded as gzip or deflate, found {encoding!r:.100}"
@@ -37,7 +49,9 @@ def declared_problem(headers: Headers, limit: int) -> RequestProblem | None:
     return None
 
 
-def limited(receive: Receive, headers: Headers, limit: int, share: ByteShare | None) -> Receive:
+def limited(
+    receive: Receive, headers: Headers, limit: BodyLimit, share: ByteShare | None
+) -> Receive:
     """Pass on the parts of a body, unfolded, until they are over the limit.
 
     `share` counts those that stay in memory until the request is answered.
@@ -62,15 +76,15 @@ def _encoding(headers: Headers) -> str:
     return "" if encoding == "identity" else encoding
 
 
-def _counted(receive: Receive, limit: int) -> Receive:
+def _counted(receive: Receive, limit: BodyLimit) -> Receive:
     size = 0
 
     async def counted() -> Message:
         nonlocal size
         message = await receive()
         size += len(message.get("body", b""))
-        if size > limit:
-            raise too_large(limit)
+        if size > limit.size:
+            raise limit.problem()
         return message
 
     return counted
@@ -79,7 +93,7 @@ def _counted(receive: Receive, limit: int) -> Receive:
 class UnfoldedBody:
     """A compressed body, of which each call of `receive` unfolds a piece."""
 
-    def __init__(self, receive: Receive, encoding: str, limit: int) -> None:
+    def __init__(self, receive: Receive, encoding: str, limit: BodyLimit) -> None:
         self._receive = receive
         self._encoding = encoding
         self._limit = limit
@@ -116,6 +130,6 @@ class UnfoldedBody:
         if self._unfolding.unused_data:
             raise RequestProblem("bad-request", f"something follows the {self._encoding} data")
         self._size += len(piece)
-        if self._size > self._limit:
-            raise too_large(self._limit)
+        if self._size > self._limit.size:
+            raise self._limit.problem()
         return piece

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from fastapi import Depends, Request
@@ -38,7 +39,12 @@ def ready_service(request: Request) -> Service:
 
 def secret_of(request: Request) -> str | None:
     """The key or ticket that a request was sent with."""
-    scheme, _, secret = request.headers.get("authorization", "").partition(" ")
+    return secret_in(request.headers)
+
+
+def secret_in(headers: Mapping[str, str]) -> str | None:
+    """The key or ticket in the headers of a request."""
+    scheme, _, secret = headers.get("authorization", "").partition(" ")
     return secret.strip() if scheme.lower() == "bearer" and secret.strip() else None
 
 

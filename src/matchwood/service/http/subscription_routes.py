@@ -122,10 +122,13 @@ async def renew(service: Ready, secret: Secret, name: str, renewal: Renewal) -> 
 
 @router.post("/subscriptions/{name}/ticket")
 async def rotate_ticket(service: Ready, secret: Secret, name: str) -> TicketNew:
-    """Replace the ticket. The one before is refused from the answer on."""
+    """Replace the ticket. The one before is refused from the answer on, and streams that were
+    opened with it end.
+    """
     row = await authorised(service, name, secret)
     ticket = new_secret("ticket")
     await service.subscriptions.change(row.number, {"ticket": hashed(ticket)})
+    service.delivery.watchers.end(row.number)
     return TicketNew(id=name_of(row.number), ticket=ticket)
 
 
