@@ -23,7 +23,7 @@ def match_replicated(
     rules = None
     for table in gathered(batches):
         rules = rules or opened(plan)
-        if plan.reading.form == JSON and plan.reading.schema is None:
+        if plan.reading.form == JSON:
             yield from match_texts(plan, rules, writer, table)
             continue
         read = read_events(table, plan.reading)

@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 
 from matchwood.match.batch.grouping import grouped
 from matchwood.match.search.arrow_matches import best
-from matchwood.spark.events.event_batches import gathered, kept_columns, read_events
+from matchwood.spark.events.event_attributes import JSON
+from matchwood.spark.events.event_batches import ReadEvents, gathered, kept_columns, read_events
+from matchwood.spark.kernel_shipping import use_shipped
 from matchwood.spark.match.match_writer import MatchWriter
 from matchwood.spark.match.open_rules import (
     RULE_ID,
@@ -27,13 +29,14 @@ from matchwood.spark.match.open_rules import (
     open_segments,
     slices_of_matches,
 )
-from matchwood.spark.match.plan import ROWS, Plan
+from matchwood.spark.match.plan import ROWS, Plan, Slice
+from matchwood.spark.match.text_matching import readable_texts, slices_of_texts
 
 # Bytes that a spool holds before it writes to disk.
 SPOOL_MEMORY = 128 << 20
-# A table of JSON texts takes about this many times its bytes once it is Python dicts.
+# A table takes about this many times its bytes once its events are Python dicts.
 _DICT = 8
-# A table of columns is counted this many times: the columns, and those to keep.
+# A table of columns, or of JSON texts, is counted this many times: the events, and those to keep.
 _TABLE = 2
 
 
@@ -83,11 +86,12 @@ class ShardMatches(NamedTuple):
 def match_sharded(plan: Plan, batches: Iterator[Any]) -> Iterator[Any]:
     """The matches of a partition; the same rows as if all shards were open."""
     writer = MatchWriter(plan)
+    use_shipped(plan.kernels)  # texts are scanned before rules are opened
     with ExitStack() as stack:
         events = Spool()
         stack.callback(events.close)
         for table in gathered(batches):
-            read = read_events(table, plan.reading)
+            read = _read(plan, table)
             kept = kept_columns(table, plan.reading)
             yield from writer.rejected(kept, read.rejected)
             if read.rows is not None:
@@ -106,10 +110,23 @@ def match_sharded(plan: Plan, batches: Iterator[Any]) -> Iterator[Any]:
         yield from _merged(plan, writer, events, spools)
 
 
+def _read(plan: Plan, table: Any) -> ReadEvents:
+    """The events of a table that can be read; JSON texts stay texts."""
+    if plan.reading.form != JSON:
+        return read_events(table, plan.reading)
+    return ReadEvents(*readable_texts(table, plan.reading))
+
+
+def _slices(plan: Plan, rules: Opened, events: Any) -> Iterator[Slice]:
+    """The matches of one shard, slice by slice; the slices are the same for all shards."""
+    of = slices_of_texts if isinstance(events, pa.Array) else slices_of_matches
+    return of(plan, rules, events)
+
+
 def _rows(plan: Plan, writer: MatchWriter, rules: Opened, events: Spool) -> Iterator[Any]:
     """The matches of one shard, each a row of its own."""
     for table, kept in events:
-        for low, count, pairs in joined(slices_of_matches(plan, rules, table)):
+        for low, count, pairs in joined(_slices(plan, rules, table)):
             part = [column.slice(low, count) for column in kept]
             yield from writer.matches(part, count, pairs, rules.ids)
 
@@ -117,7 +134,7 @@ def _rows(plan: Plan, writer: MatchWriter, rules: Opened, events: Spool) -> Iter
 def _gather(plan: Plan, rules: Opened, events: Spool, into: Spool) -> None:
     """Keep what one shard finds until all shards have been asked."""
     for table, _ in events:
-        for _, count, pairs in slices_of_matches(plan, rules, table):
+        for _, count, pairs in _slices(plan, rules, table):
             bounds, rule_indexes = grouped(list(pairs), count)
             ids = rules.ids.take(pa.array(rule_indexes))
             priority = np.empty(0) if rules.priority is None else rules.priority[rule_indexes]
@@ -130,7 +147,7 @@ def _merged(plan: Plan, writer: MatchWriter, events: Spool, spools: list[Spool])
     """Slice by slice, what all shards found."""
     answers: Iterator[tuple[ShardMatches, ...]] = zip(*spools, strict=True)
     for table, kept in events:
-        total = len(table) if isinstance(table, list) else table.num_rows
+        total = table.num_rows if isinstance(table, pa.Table) else len(table)
         low = 0
         while low < total:
             shards = next(answers, None) if spools else (_nothing(plan, total),)
