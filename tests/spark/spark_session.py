@@ -28,7 +28,10 @@ SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
+    "spark.python.daemon.module": "unzipped_daemon",
 }
+# Where the workers of a session find that module.
+WORKER_PATH = Path(__file__).parent / "worker_path"
 
 
 def session(kind, warehouse):
@@ -48,9 +51,11 @@ def session(kind, warehouse):
         builder = builder.config(name, value)
     Path(warehouse).mkdir(exist_ok=True)
     builder = builder.config("spark.sql.warehouse.dir", str(warehouse))
-    # Java keeps the folder where it is started, and writes to relative paths there.
-    with warnings.catch_warnings(), contextlib.chdir(warehouse):
+    # Java keeps the folder and the environment in which it is started, and writes to relative paths
+    # there.
+    with warnings.catch_warnings(), contextlib.chdir(warehouse), pytest.MonkeyPatch.context() as env:
         warnings.simplefilter("ignore")  # the server has its settings already
+        env.setenv("PYTHONPATH", str(WORKER_PATH), prepend=os.pathsep)
         return free_port(builder) if kind == "connect" else builder.getOrCreate()
 
 
