@@ -53,9 +53,9 @@ def session(kind, warehouse):
     builder = builder.config("spark.sql.warehouse.dir", str(warehouse))
     # Java keeps the folder and the environment in which it is started, and writes to relative paths
     # there.
-    with warnings.catch_warnings(), contextlib.chdir(warehouse), pytest.MonkeyPatch.context() as env:
+    with warnings.catch_warnings(), contextlib.chdir(warehouse), pytest.MonkeyPatch.context() as it:
         warnings.simplefilter("ignore")  # the server has its settings already
-        env.setenv("PYTHONPATH", str(WORKER_PATH), prepend=os.pathsep)
+        it.setenv("PYTHONPATH", str(WORKER_PATH), prepend=os.pathsep)
         return free_port(builder) if kind == "connect" else builder.getOrCreate()
 
 
