@@ -53,7 +53,7 @@ def some_rule(dice):
         f"period = '{dice.choice(['XVI', 'XVIII'])}'",
         f"contains(colours, '{dice.choice(COLOURS)}')",
         f"isa(category, '{dice.choice(KINDS)}')",
-        f"category <= '{dice.choice(KINDS)}'",
+        f"category {dice.choice(['<', '<='])} '{dice.choice(KINDS)}'",
         f"condition >= '{dice.choice(['poor', 'fair', 'mint'])}'",
         *(f"contains(event_type, '{each}')" for each in ("antiques", "furniture")),
     ]
@@ -76,7 +76,7 @@ def some_event(dice):
 
 def satisfied(rule, event):
     """§2.3, word by word: one binding for all predicates, and `contains` about the set."""
-    tree = SCHEMA.spell_out(rule)
+    tree = SCHEMA.spell_out(rule.replace("category < ", "category <= "))  # the same, as it says
     parts = tree.operands if isinstance(tree, And) else (tree,)
     sets = [part for part in parts if isinstance(part, Call) and part.name == "contains"]
     others = [part for part in parts if part not in sets]
@@ -113,16 +113,20 @@ def test_rules_are_satisfied_by_one_binding(kind):
 @over
 def test_the_papers_example(kind):
     """§2.3: antiques that belong to any sub-category of dining tables; §2.1: e1 and e2."""
-    rule = "contains(event_type, 'antiques') and category <= 'table'"
-    subscriptions = Subscriptions(SCHEMA, {"tables": rule}, kind)
+    rules = {
+        "tables": "contains(event_type, 'antiques') and category <= 'table'",
+        "dining tables": "contains(event_type, 'antiques') and category < 'dining table'",
+    }
+    subscriptions = Subscriptions(SCHEMA, rules, kind)
     both = {"event_type": ["antiques", "furniture"], "period": "XVI", "quantity": 2}
     first = {**both, "price": 200, "category": "dining table"}
-    assert subscriptions.match(first) == ["tables"]
+    assert sorted(subscriptions.match(first)) == ["dining tables", "tables"]
+    assert subscriptions.match({**first, "category": "desk"}) == ["tables"]
     assert subscriptions.match({**first, "category": "chair"}) == []
     with pytest.raises(EventError, match="'category': it is mandatory"):
         subscriptions.match({**both, "price": 100})
     view = SCHEMA.view("antiques", "furniture", without=["colours", "condition"])
-    assert subscriptions.match(first, view) == ["tables"]
+    assert "tables" in subscriptions.match(first, view)
     with pytest.raises(EventError, match="the view is of antiques and furniture"):
         subscriptions.match({"event_type": "antiques", "price": 1}, view)
     with pytest.raises(EventError, match="no such attribute"):

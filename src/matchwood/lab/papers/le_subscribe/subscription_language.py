@@ -1,9 +1,10 @@
 """Le Subscribe's own language over its algorithms (Fabret et al. 2000, §2.3 and §5).
 
 A subscription is a conjunction of `X θ y`, of `contains(X, y)`, which asks for a value among those
-of an attribute, and of `isa(X, kind)` over hierarchical domains, for which `X <= kind` may be
-written. The algorithms compare codes, so each of these becomes a predicate with one attribute and
-one comparison, and an event gets the attributes that such predicates ask for:
+of an attribute, and of `isa(X, kind)` over hierarchical domains, for which `X <= kind` or
+`X < kind` may be written: there, both mean "is a kind of". The algorithms compare codes, so each of
+these becomes a predicate with one attribute and one comparison, and an event gets the attributes
+that such predicates ask for:
 
     contains(tags, 'old')                 "tags has 'old'" = 1
     isa(category, 'table')                "category by kind" between 3 and 7
@@ -32,6 +33,7 @@ from typing import Any
 from matchwood.lab.papers.le_subscribe.neon import Neon
 from matchwood.lab.papers.le_subscribe.quarantining import Quarantining
 from matchwood.lab.papers.shared.protocol import Algorithm, Id, Rule, Rules, Unsupported
+from matchwood.language import parse
 from matchwood.language.errors import EventError
 from matchwood.language.tree import And, Between, Call, Comparison, In, Node
 from matchwood.language.tree.arithmetic import Attribute
@@ -98,11 +100,20 @@ class Subscriptions:
 
     def _plain(self, rule: Rule) -> Node:
         """A rule as a conjunction of comparisons of the attributes that events are given."""
-        tree = self.schema.spell_out(rule)
-        parts = tree.operands if isinstance(tree, And) else (tree,)
+        tree = parse(rule)
+        parts = [
+            self.schema.spell_out(self._is_a_kind_of(part))
+            for part in (tree.operands if isinstance(tree, And) else (tree,))
+        ]
         types = [value for name, value in map(_contained, parts) if name == self.schema.event_type]
         plain = [self._plain_predicate(part, types) for part in parts]
         return And(plain) if len(plain) > 1 else plain[0]
+
+    def _is_a_kind_of(self, part: Node) -> Node:
+        """`<` over a hierarchy as `<=`, which is the same there."""
+        if isinstance(part, Comparison) and part.op == "<" and part.attribute in self._orders:
+            return Comparison(part.attribute, "<=", part.value)
+        return part
 
     def _plain_predicate(self, part: Node, types: list[Any]) -> Node:
         name, value = _contained(part)
