@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from matchwood.spark.match import event_matching
+from matchwood.spark.match.event_files import event_files
 from matchwood.spark.pipeline import file_output
 from matchwood.spark.pipeline.pipeline_run import RunError, run
 
@@ -57,10 +59,17 @@ def written(spark, form, writer):
     return rows, frame.dtypes, counts
 
 
-@pytest.mark.parametrize("output", ["rows", "events"])
-def test_the_same_as_spark_writes(spark, form, output, tmp_path):
+@pytest.mark.parametrize(("output", "reader"), [("rows", "workers"), ("events", "spark")])
+def test_the_same_as_spark_writes(spark, form, output, reader, tmp_path, monkeypatch):
     form["matches"]["output"] = output
+    if reader == "workers":
+        form["events"]["keep"] = ["key", "price", "day", "raw"]  # of types that are plain
+    read = []
+    monkeypatch.setattr(
+        event_matching, "event_files", lambda *given: read.append(event_files(*given)) or read[0]
+    )
     by_workers = written(spark, form, "workers")
+    assert (read[0] is None) == (reader == "spark")
     # Files of workers are named after the run, and nothing else is left behind.
     names = {path.name.partition("-")[0] for path in (tmp_path / "matches").iterdir()}
     assert names == {"part", "_SUCCESS"}

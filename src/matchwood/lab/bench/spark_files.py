@@ -1,12 +1,12 @@
 """From Parquet to Parquet on Spark: who writes the matches, and in which form.
 
-    python -m matchwood.lab.bench.spark_files [--rules 10000] [--events 1000000]
+    python -m matchwood.lab.bench.spark_files [--rules 10000] [--events 1000000] [--only WAY ...]
 
 A pipeline on two cores reads rules and events, compiles, matches, counts and writes. Its matches
-are one row per match or one per event, written by Spark or by the Python workers themselves. The
-same is done in process for comparison, with as many threads: events are read, matched with
-`match_batch` and written. Every way runs once with few events before it is timed.
-Processor time is that of all processes; files are counted, and their sizes compared.
+are one row per match or one per event. Spark reads the events and writes the matches, or the Python
+workers do both themselves. The same is done in process for comparison, with as many threads: events
+are read, matched with `match_batch` and written. Every way runs once with few events before it is
+timed. Processor time is that of all processes; files are counted, and their sizes compared.
 
 Needs PySpark and Java.
 """
@@ -32,34 +32,56 @@ WARM_UP = 2_000
 CORES = 2
 # How many files the events are written to.
 FILES = 8
+# In process, and each form of matches with who writes them.
+IN_PROCESS = "in process"
+WAYS = {
+    f"{output}, {writer}": (output, writer)
+    for output in ("rows", "events")
+    for writer in ("spark", "workers")
+}
 
 
 def main() -> None:
     parser = BenchOptions(__doc__).size("rules", full=10_000, small=300)
     parser.size("events", full=1_000_000, small=2_000)
+    parser.add_argument(
+        "--only", action="append", choices=(*WAYS, IN_PROCESS), help="default: all, in turn"
+    )
     options = parser.read()
+    chosen = options.only or (*WAYS, IN_PROCESS)
     spark = session(CORES)
     with tempfile.TemporaryDirectory(prefix="matchwood-") as folder:
         prepare(spark, folder, options.rules, options.events, options.seed)
         results: dict[str, Figures] = {}
-        for output in ("rows", "events"):
-            for writer in ("spark", "workers"):
-                results[f"{output}, {writer}"] = {
-                    **through_spark(spark, folder, output, writer),
+        for way in WAYS:
+            if way in chosen:
+                results[way] = {
+                    **through_spark(spark, folder, *WAYS[way]),
                     **sizes_of_files(Path(folder, "matches")),
                 }
-        results["in process"] = in_process(folder)
+        if IN_PROCESS in chosen:
+            results[IN_PROCESS] = in_process(folder)
     spark.stop()
     same(*(figures["matches"] for figures in results.values()))
-    for output in ("rows", "events"):
-        before, after = results[f"{output}, spark"], results[f"{output}, workers"]
-        after["speed_over_spark"] = before["seconds"] / after["seconds"]
-        after["processor_time_saved"] = before["processor_s"] / after["processor_s"]
-    for title in ("rows, workers", "rows, spark"):
-        results[title]["speed_over_process"] = (
-            results["in process"]["seconds"] / results[title]["seconds"]
-        )
+    for figures in results.values():
+        figures["events_per_second"] = options.events / figures["seconds"]
+    compare(results)
     report("spark_files", {"rules": options.rules, "events": options.events}, results)
+
+
+def compare(results: dict[str, Figures]) -> None:
+    """Add how workers compare with Spark, and both with the same in process."""
+    for output in ("rows", "events"):
+        before, after = results.get(f"{output}, spark"), results.get(f"{output}, workers")
+        if before is not None and after is not None:
+            after["speed_over_spark"] = before["seconds"] / after["seconds"]
+            after["processor_time_saved"] = before["processor_s"] / after["processor_s"]
+    if IN_PROCESS in results:
+        for title in ("rows, workers", "rows, spark"):
+            if title in results:
+                results[title]["speed_over_process"] = (
+                    results[IN_PROCESS]["seconds"] / results[title]["seconds"]
+                )
 
 
 def prepare(spark: SparkSession, folder: str, rules: int, events: int, seed: int) -> None:

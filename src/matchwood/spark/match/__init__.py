@@ -18,5 +18,6 @@ task_device         whether a task matches on a GPU
 devices_used        on which devices tasks have matched, for the summary of a pipeline
 match_writer        matches as Arrow batches
 match_files         matches in files of Parquet that workers write themselves, and their figures
+event_files         events in files of Parquet that workers read themselves
 sql_functions       `register`: the same as functions of SQL
 """

@@ -27,6 +27,7 @@ from matchwood.spark.events.event_attributes import Reading, column, prepare
 from matchwood.spark.executors import check_executors
 from matchwood.spark.kernel_shipping import ship_kernels
 from matchwood.spark.match.devices_used import devices_used
+from matchwood.spark.match.event_files import event_files
 from matchwood.spark.match.given_lists import ship_lists
 from matchwood.spark.match.match_files import FACTS, writing
 from matchwood.spark.match.plan import EVENTS, FORMER_OUTPUTS, REPLICATED, ROWS, SHARDED, Plan
@@ -127,11 +128,13 @@ def match_into_files(
     rule_columns: Sequence[str],
     lists: Mapping[str, Any] | None,
     device: str | None,
+    only_files: bool,
 ) -> DataFrame:
     """Matches that workers write to files in a folder of theirs.
 
     The result has a row with `facts` per task, and one with a `reason` per event that cannot be
-    read; see `match_files`.
+    read; see `match_files`. If `events` are `only_files`, nothing but files of Parquet, workers
+    read them too, where they see what Spark would.
     """
     spelled = aliases_of(aliases)
     frame, reading = _prepared(events, compiled, keep, attributes, enforce, spelled)
@@ -141,7 +144,12 @@ def match_into_files(
     plan = plan._replace(rule_columns=facts, lists=shipped, device=device)
     schema = _schema(events, keep, plan.id_type, output, True, plan.rule_columns)
     schema = schema.add(FACTS, BinaryType())
-    written = frame.mapInArrow(writing(plan, folder, compiled.version), schema)
+    files = None
+    if only_files:
+        cores = session_of(events).sparkContext.defaultParallelism
+        files = event_files(events, frame, attributes, cores)
+    given = frame if files is None else files.frame(session_of(events))
+    written = given.mapInArrow(writing(plan, folder, compiled.version, files), schema)
     return written.select(*(column(name) for name in keep), "reason", FACTS)
 
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from matchwood.match.batch.grouping_kernels import count_events
 from matchwood.spark.match.devices_used import telling_devices
+from matchwood.spark.match.event_files import EventFiles
 from matchwood.spark.match.match_writer import MatchWriter
 from matchwood.spark.match.plan import Plan, SlicePairs
 from matchwood.spark.match.replicated import match_replicated
@@ -45,12 +46,18 @@ class FileFacts(NamedTuple):
         return cls(*pickle.loads(data))
 
 
-def writing(plan: Plan, folder: str, version: str) -> Callable[[Any], Iterator[Any]]:
-    """A task that writes a file of matches, and returns its facts and the rejected events."""
+def writing(
+    plan: Plan, folder: str, version: str, files: EventFiles | None
+) -> Callable[[Any], Iterator[Any]]:
+    """A task that writes a file of matches, and returns its facts and the rejected events.
+
+    It is given the events, or, where it reads them from files itself, its number.
+    """
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:
         with FileWriter(plan, Path(folder), version) as writer:
-            written = match_replicated(plan, batches, writer)
+            events = batches if files is None else files.batches(batches)
+            written = match_replicated(plan, events, writer)
             for rejected in telling_devices(plan.devices_used, written):
                 yield rejected.append_column(FACTS, pa.nulls(len(rejected), pa.binary()))
         yield from writer.facts()

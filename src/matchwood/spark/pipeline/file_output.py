@@ -1,5 +1,7 @@
 """Matches that workers write to files themselves, and the driver puts in place.
 
+Where events are nothing but files of Parquet, workers read these as well.
+
 Workers write to a folder beside that of the matches, whose name Spark's readers ignore. When all
 are done, the driver moves the files that their tasks named, and removes the folder: what attempts
 left that failed or were repeated is not named by anyone.
@@ -30,7 +32,7 @@ from matchwood.match.store.snapshot import Snapshot
 from matchwood.operators.deciding import Decider
 from matchwood.operators.geo import available
 from matchwood.spark.compile.compiled_rules import CompiledRules
-from matchwood.spark.endpoints import RowSource, format_of
+from matchwood.spark.endpoints import EventSource, RowSource, format_of
 from matchwood.spark.match.event_matching import columns_of_matches, layout_of, match_into_files
 from matchwood.spark.match.match_files import FACTS, FileFacts
 from matchwood.spark.match.plan import REPLICATED
@@ -88,6 +90,7 @@ class FileOutput:
             rule_columns=pipeline.matches.rule_columns,
             lists=self._lists,
             device=pipeline.job.device,
+            only_files=_is_only_files(pipeline.events),
         ).persist(StorageLevel.DISK_ONLY)
         try:
             told = rows.where(F.col(FACTS).isNotNull()).select(FACTS).collect()
@@ -152,6 +155,12 @@ def file_output(
     if any(_reads(spark, source, folder) for source in sources):
         return None  # Spark refuses to overwrite what it reads
     return FileOutput(pipeline, folder, events, compiled, lists)
+
+
+def _is_only_files(events: EventSource) -> bool:
+    """Whether events are files of Parquet, all of their rows and as they are."""
+    changed = events.select or events.where or events.options or events.schema
+    return events.path is not None and format_of(events) == "parquet" and not changed
 
 
 def _reads(spark: SparkSession, source: RowSource, folder: Path) -> bool:
