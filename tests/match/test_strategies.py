@@ -134,6 +134,8 @@ def test_every_strategy_is_forced():
             "push",
             "push, small index",
             "push, large index",
+            "bounds, all literals",
+            "bounds, likely literals",
             "cells, all literals",
             "cells, likely literals",
             "walk",

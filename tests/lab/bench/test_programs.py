@@ -40,6 +40,7 @@ EXPECTED = {
         "events_per_second",
         {"ABE-Gen, duckdb", "audiences, polars", "detections, rule-engine", "audiences, matchwood"},
     ),
+    "published": ("engine_ms", {"dexin", "fontoura-depth-4", "abe-gen"}),
     "ranges": ("match_batch_ms", {"sparse", "dense"}),
     "scaling": ("over_smallest", {"333", "1,000", "3,333", "10,000"}),
     "service": (

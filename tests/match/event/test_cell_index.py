@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from match.event.kinds_of_predicates import all_kinds, events_of_all_kinds
 from matcher.expected import EACH, batches, expected, force_single, singles
 from matchwood import Matcher
 from matchwood.lab.workloads.abe_gen import AbeGen
@@ -14,7 +15,7 @@ from matchwood.lab.workloads.string_rules import StringRules
 from matchwood.match.event import strategy_choice
 from matchwood.match.event.cell_index import CELLS, cell_index
 from matchwood.match.event.cell_tree_kernels import LEAF
-from matchwood.match.event.strategies import cell_strategy, walk_strategy
+from matchwood.match.event.strategies import bound_strategy, cell_strategy, walk_strategy
 
 WORKLOADS = {
     "abe-gen": lambda n: AbeGen(rules=n, attributes=40, cardinality=20, seed=3),
@@ -75,60 +76,6 @@ def test_against_evaluate(name):
     right = expected(rules, events)
     assert singles(matcher, events) == right
     assert batches(matcher, events, EACH) == right
-
-
-ALL_KINDS = [
-    "a{0} > {1} and a{2} < {3}",
-    "a{0} > {1} and a{2} is null",
-    "a{0} is not null and a{2} >= {3}",
-    "a{0} between {1} and 30 and a{2} in ({3}, 5, 9, 20)",
-    "a{0} != {1} and a{2} not in ({3}, 4)",
-    "a{0} > {1} and a{0} != 12 and a{2} > {3}",
-    "a{0} > {1} and (a{2} > {3} or name = 'x{1}')",
-    "a{0} > {1} and name like '%{3}' and a{2} < 40",
-    "a{0} > {1} and not (name like 'x1%')",
-    "a{0} < a{2} and a{0} > {1}",
-    "a{0} > {1} and a{2} = 'x{3}'",
-    "a{0} >= 'x{1}' and a{2} != true",
-    "(a{0} > {1} and a{2} < {3}) or (a{2} > {1} and name != 'x3')",
-    "a{0} > {1}",
-    "not (a{0} > {1} and a{2} < {3})",
-    "a{0} < {1} and a{0} > 45 and a{2} > {3}",
-]
-
-
-def all_kinds(count, seed=1):
-    random = np.random.default_rng(seed)
-    return {
-        i: ALL_KINDS[i % len(ALL_KINDS)].format(
-            random.integers(6), random.integers(40), random.integers(6), random.integers(40)
-        )
-        for i in range(count)
-    }
-
-
-def events_of_all_kinds(count, seed=1):
-    random = np.random.default_rng(seed)
-
-    def value():
-        kind = random.integers(10)
-        if kind == 0:
-            return f"x{random.integers(40)}"
-        if kind == 1:
-            return bool(random.integers(2))
-        if kind == 2:
-            return None
-        if kind in (3, 4):
-            return [int(n) for n in random.integers(0, 50, random.integers(4))]
-        if kind == 5:
-            return [7, f"x{random.integers(9)}", 41]
-        return int(random.integers(50))
-
-    return [
-        {f"a{i}": value() for i in range(6) if random.random() < 0.8}
-        | ({"name": f"x{random.integers(40)}"} if random.random() < 0.7 else {})
-        for _ in range(count)
-    ]
 
 
 def test_all_kinds_of_predicates_and_values():
@@ -233,7 +180,8 @@ def test_cells_that_were_learnt_to_be_worth_it(monkeypatch):
     """In ordinary use, cells are built in the background once events have shown that they pay."""
     monkeypatch.setattr(cell_strategy, "LEAST_SHARE", 0.0)  # however little time records take
     monkeypatch.setattr(strategy_choice, "WORTHWHILE_SHARE", 1e9)  # however long cells take
-    monkeypatch.setattr(walk_strategy, "EXPECTED_SHARE", 0.0)  # so that a walk is not tried
+    for other in (bound_strategy, walk_strategy):
+        monkeypatch.setattr(other, "EXPECTED_SHARE", 0.0)  # so that it is not tried
     random = np.random.default_rng(1)
 
     def between(name):

@@ -23,6 +23,7 @@ The programs:
 - `json_events`: events that come as JSON text, beside parsers.
 - `endpoint_logs`: detections over logs, as dicts, Arrow columns and JSON lines.
 - `boxes`: the published algorithms for conjunctions of ranges, beside the engine.
+- `published`: the published algorithms, beside single matches of the engine.
 - `peers`: other engines on the same rules and events.
 - `imported`: imported rules beside the libraries that they come from.
 - `cold_start`: the first answers on a machine without compiled kernels, and compiling them.

@@ -19,7 +19,9 @@ Modules:
 - `lazy_atoms`: comparisons and calls that are evaluated only if a rule depends on them;
 - `everywhere`: patterns that are looked for in all values of an event;
 - `thread_scratch`: what one thread writes while it matches;
-- `cell_index`: rows of bits for the `and`s that likely literals wake;
+- `woken`: the `and`s that likely literals wake, which cells and bounds find in other ways;
+- `cell_index`: rows of bits over cells of codes, in the leaves of a tree;
+- `bound_index`: bits in the order in which intervals begin and end;
 - `event_kernels`, `push_kernels`, `stab_kernels`, `literal_kernels`, `walk_kernels`,
-  `cell_kernels`, `cell_tree_kernels`: compiled code.
+  `woken_kernels`, `cell_kernels`, `cell_tree_kernels`, `bound_kernels`: compiled code.
 """

@@ -20,6 +20,7 @@ from matchwood.kernels.array_view import Layout, reader
 from matchwood.kernels.compiled import inlined, lean
 from matchwood.kernels.event_entries import entry_code, entry_slot
 from matchwood.kernels.records import ROW_COLUMNS, code_of_list
+from matchwood.match.event.bound_kernels import BoundMasks, Bounds, inside
 from matchwood.match.event.cell_kernels import LeafCells, candidates
 from matchwood.match.event.literal_kernels import (
     CALLS_BEFORE,
@@ -42,7 +43,7 @@ class Groups(NamedTuple):
 
 
 class RuleOutput(NamedTuple):
-    """Where the matching rules are written, and scratch for the records that cells leave."""
+    """Where the matching rules are written, and scratch for the records that are to be checked."""
 
     rules: NDArray[np.int32]
     candidates: NDArray[np.int32]
@@ -78,14 +79,24 @@ MATCHING_LAYOUTS = (
     ),
     Layout(RuleOutput, np.int32),
 )
-# What the view for one event holds: the same, and room for an event that comes as entries.
-LAYOUTS = (*MATCHING_LAYOUTS, Layout(UnpackedEvent, np.int32, {"sizes": np.int64}))
+# What the view for one event holds: the same, room for an event that comes as entries, and bounds.
+LAYOUTS = (
+    *MATCHING_LAYOUTS,
+    Layout(UnpackedEvent, np.int32, {"sizes": np.int64}),
+    Layout(Bounds, np.int32, {"end_box": np.uint16, "rows": np.uint64}),
+    Layout(BoundMasks, np.uint64),
+)
 _index = reader(LAYOUTS, 0, writable=False)
 _groups = reader(LAYOUTS, 1, writable=False)
 _cells = reader(LAYOUTS, 2, writable=False)
 _scratch = reader(LAYOUTS, 3, writable=True)
 _rules = reader(LAYOUTS, 4, writable=True)
 _unpacked = reader(LAYOUTS, 5, writable=True)
+_bounds = reader(LAYOUTS, 6, writable=False)
+_masks = reader(LAYOUTS, 7, writable=True)
+
+# What `match_within_bounds` returns in place of a number of rules: the event has a list.
+HAS_LISTS = -1
 
 
 @inlined
@@ -173,3 +184,31 @@ def match_event(places, entries, keep, epoch):
 
 
 match_entries = lean(match_event, nogil=False)
+
+
+def match_bounded_event(places, entries, keep, epoch):
+    """`match_event` by bounds: how many rules are written, or HAS_LISTS."""
+    into = _unpacked(places)
+    _unpack(into, entries)
+    if into.sizes[LISTS_UNPACKED] > 0:
+        return HAS_LISTS
+    count = into.sizes[SLOTS_UNPACKED]
+    slots, codes = into.slots[:count], into.codes[:count]
+    output, scratch, groups = _rules(places), _scratch(places), _groups(places)
+    for i in range(count):
+        scratch.codes[slots[i]] = codes[i]
+    masks = _masks(places).masks
+    found, left = inside(
+        _bounds(places), masks, scratch.codes, keep, output.rules, output.candidates
+    )
+    scratch.counts[CALLS_BEFORE] = 0
+    match_one(
+        _index(places), scratch, slots, codes, into.list_start[:1], into.list_codes[:0],
+        into.hits[: into.sizes[HITS_UNPACKED]], output.candidates[:left], epoch,
+    )  # fmt: skip
+    more = scratch.out[: scratch.counts[GROUPS_FOUND]]
+    rules = output.rules[found:]
+    return found + expand_groups(more, groups.group_start, groups.always, keep, rules)
+
+
+match_within_bounds = lean(match_bounded_event, nogil=False)

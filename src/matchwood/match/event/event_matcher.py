@@ -175,7 +175,7 @@ class SegmentMatcher:
             return count
         prepared.attach(scratch)
         seconds = [0.0, 0.0]
-        first = scratch.epoch & 1
+        first = 0 if choice.pushing_goes_first() else 1
         for is_prepared in (first, 1 - first):  # the second finds caches as the first left them
             begun = time.thread_time()
             strategy = prepared if is_prepared else choice.pushing

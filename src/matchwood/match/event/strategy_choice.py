@@ -2,8 +2,9 @@
 
 Nobody has to configure this. A few events tell how long pushing takes, and how many records it
 checks. Strategies that may pay after that are prepared one after the other, by a thread of their
-own, as no match must wait for them. Then some events are matched both ways, and the strategy that
-took less time is kept. Now and then another event is matched both ways again.
+own, as no match must wait for them. Each is tried: some events in a row are matched both ways, so
+that what either reads is in the caches. The one that took the least time is kept. Now and then
+another event is matched both ways again.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _log = logging.getLogger("matchwood.match")
 # One of this many events is measured.
 MEASURED_EVERY = 16
 
-# Measured events that a decision needs.
+# Measured events that a decision needs. When a strategy is tried, as many more come before them.
 MEASURES_NEEDED = 8
 
 # Once all is decided, one of this many events that could be measured is measured.
@@ -69,6 +70,8 @@ class StrategyChoice:
         self._checked = 0  # records that they checked
         self._push_seconds = 0.0
         self._shares: list[float] = []  # of the time of pushing that the other strategy took
+        self._least_share = WORTHWHILE_SHARE  # that a strategy must beat to be taken
+        self._trying = False  # whether strategies are being tried one after the other
         self._lock = threading.Lock()
         self._builder: threading.Thread | None = None
         self._building = False
@@ -81,7 +84,7 @@ class StrategyChoice:
             self._lock = threading.Lock()
         if self._building or (lock_was_held and self.prepared is None):
             self._builder = None
-            self._building = False
+            self._building = self._trying = False
             self._to_try.clear()
             self._checked = 0
             self._forget()
@@ -108,18 +111,24 @@ class StrategyChoice:
             self._checked = 0
             self._forget()
             if self._to_try:
+                self._trying, self._least_share = True, WORTHWHILE_SHARE
                 self._try_next()
             else:
                 self._measure_every(min(2 * self.every, MEASURED_EVERY * MEASURED_LATER_EVERY))
 
     def _try_next(self) -> None:
-        """Prepare the strategy that is to be tried next, if there is one."""
+        """Prepare the strategy that is to be tried next; if there is none, keep the best."""
         self.prepared = None
         self._measure_every(NEVER_MEASURED)  # until it is there
         if self._to_try:
             self._building = True
             self._builder = threading.Thread(target=self._prepare, args=(self._to_try.pop(0),))
             self._builder.start()
+            return
+        self._trying = False
+        if self.taken is not self.pushing:
+            self.prepared = self.taken
+            self._measure_every(MEASURED_EVERY * MEASURED_LATER_EVERY)
 
     def _prepare(self, strategy: EventStrategy) -> None:
         try:
@@ -139,7 +148,7 @@ class StrategyChoice:
             else:
                 self.prepared = prepared
                 self._fresh = True
-                self._measure_every(MEASURED_EVERY)
+                self._measure_every(1)
 
     def _loads_kernels(self) -> bool:
         """Whether a measured event was the first of its kind; then the next one is measured."""
@@ -162,24 +171,32 @@ class StrategyChoice:
             if self._loads_kernels():
                 return
             self._shares.append(other / max(pushing, 1e-9))
-            if len(self._shares) < MEASURES_NEEDED:
+            if len(self._shares) < (2 if self._trying else 1) * MEASURES_NEEDED:
                 return
-            share = median(self._shares)  # one event that was interrupted decides nothing
-            if share < WORTHWHILE_SHARE:
+            # of the last ones; one event that was interrupted decides nothing
+            share = median(self._shares[-MEASURES_NEEDED:])
+            self._forget()
+            if self._trying:
+                if share < self._least_share:
+                    self.taken, self._least_share = self.prepared, share
+                self._try_next()  # what is not taken is not worth its memory
+            elif share < WORTHWHILE_SHARE:
                 self.taken = self.prepared
-                self._measure_every(MEASURED_EVERY * MEASURED_LATER_EVERY)
             elif self.taken is self.pushing:
-                self._try_next()  # it is not worth its memory
+                self._try_next()
             elif share > 1:
                 self.taken = self.pushing
-            self._forget()
 
     def settled(self) -> bool:
         """Whether all is decided for now; waits for what is being prepared."""
         builder = self._builder
         if builder is not None:
             builder.join()
-        return self.every != MEASURED_EVERY
+        return not self._trying and self.every != MEASURED_EVERY
+
+    def pushing_goes_first(self) -> bool:
+        """Whether the next measured event is pushed first, which is so every other time."""
+        return len(self._shares) % 2 == 0
 
     def force(self, strategy: EventStrategy) -> bool:
         """Use one strategy from now on, whatever it costs; whether the segment allows it.
@@ -190,6 +207,7 @@ class StrategyChoice:
         if strategy.is_possible(self._target.segment):
             prepared = strategy.prepare(self._target)
         with self._lock:
+            self._trying = False
             self.prepared = prepared
             self.taken = self.pushing if prepared is None else prepared
             self._measure_every(NEVER_MEASURED)
@@ -197,6 +215,6 @@ class StrategyChoice:
 
     @property
     def bytes(self) -> int:
-        """Bytes that another strategy than pushing holds beside the segment."""
-        prepared = self.prepared
-        return 0 if prepared is None else prepared.bytes
+        """Bytes that other strategies than pushing hold beside the segment."""
+        held = {id(one): one for one in (self.prepared, self.taken) if one is not None}
+        return sum(one.bytes for one in held.values())

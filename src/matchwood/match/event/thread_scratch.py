@@ -10,6 +10,8 @@ from matchwood.index.build.segment import Segment
 from matchwood.kernels.array_types import Int32Array, Int64Array
 from matchwood.kernels.array_view import ArrayView
 from matchwood.kernels.records import state_of_record
+from matchwood.match.event.bound_index import NO_BOUNDS, bound_masks
+from matchwood.match.event.bound_kernels import Bounds
 from matchwood.match.event.cell_index import NO_CELLS
 from matchwood.match.event.cell_kernels import LeafCells
 from matchwood.match.event.event_kernels import (
@@ -76,7 +78,7 @@ class ThreadScratch:
             np.zeros(UNPACKED_SIZES, np.int64),
         )
         self.owner = self.owned = None
-        self.view = self.view_with(self._index, NO_CELLS)
+        self.view = self.view_with(self._index)
 
     def unpack(self, entries: Int64Array) -> tuple[EventCodes, Int32Array]:
         """The codes of an event, and its hits, until the next event is unpacked."""
@@ -93,10 +95,15 @@ class ThreadScratch:
         )
         return event, hits[: sizes[HITS_UNPACKED]]
 
-    def view_with(self, index: EventIndex, cells: LeafCells) -> ArrayView:
-        """What kernels see of this scratch, with an index and cells."""
-        output = RuleOutput(self.rules, np.empty(cells.room, np.int32))
-        return ArrayView(LAYOUTS, index, self._groups, cells, self.arrays, output, self._unpacked)
+    def view_with(
+        self, index: EventIndex, cells: LeafCells = NO_CELLS, bounds: Bounds = NO_BOUNDS
+    ) -> ArrayView:
+        """What kernels see of this scratch, with an index, and cells or bounds."""
+        room = np.empty(max(cells.room, len(bounds.places)), np.int32)
+        return ArrayView(
+            LAYOUTS, index, self._groups, cells, self.arrays, RuleOutput(self.rules, room),
+            self._unpacked, bounds, bound_masks(),
+        )  # fmt: skip
 
     def next_epoch(self) -> int:
         """Forget the last event."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from matchwood.index.build.segment import Segment
 from matchwood.kernels.array_types import Int32Array, Int64Array
 from matchwood.kernels.array_view import ArrayView
-from matchwood.match.event.cell_index import FEWEST, LIKELY, CellIndex, cell_index
+from matchwood.match.event.cell_index import FEWEST, CellIndex, cell_index
 from matchwood.match.event.cell_kernels import LeafCells
 from matchwood.match.event.event_kernels import SMALL, match_codes, match_entries
 from matchwood.match.event.lazy_atoms import LazyTruth
@@ -25,6 +25,7 @@ from matchwood.match.event.strategy import (
     PushSample,
 )
 from matchwood.match.event.thread_scratch import EventCodes, ThreadScratch
+from matchwood.match.event.woken import LIKELY
 
 # Records that an event must check on average for cells to be worth a try.
 LEAST_RECORDS = 500
