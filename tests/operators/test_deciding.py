@@ -234,6 +234,27 @@ def test_operators_with_a_batch_form_are_asked_about_many_events_at_once():
     assert set(zip(*found.to_pydict().values(), strict=True)) == right
 
 
+def test_events_that_one_call_decides():
+    """One literal each, some negated; calls that fail, and arguments that are missing."""
+
+    def odd(number):
+        if number == 13:
+            raise ValueError("unlucky")
+        return bool(number % 2)
+
+    rules = {
+        "odd": "a = 1 and odd(b)",
+        "even": "a = 2 and not odd(b)",
+        "both": "a = 3 and odd(b) and odd(c)",
+        "free": "a = 4 and (b = 2 or odd(b))",
+    }
+    some = random.Random(5)
+    events = [{"a": a, "b": b, "c": some.randrange(9)} for a in range(6) for b in range(15)]
+    events += [{"a": a} for a in range(6)]
+    operators = {"odd": odd}
+    assert assert_right(Matcher(rules, operators=operators), rules, events, operators)
+
+
 def test_many_open_events_are_decided_in_portions(monkeypatch):
     monkeypatch.setattr(deciding, "MOST_OPEN_CLAUSES", 20)
     some = random.Random(3)

@@ -20,6 +20,7 @@ others the conditions under which calls are worth making; what is left is decide
     step_kernels      one kernel call per answer: take it in, choose the next call
     learning          estimated costs of calls and chances of literals
     learning_kernels  the running means of `learning`
+    open_clauses      an event with the clauses that are open, and how far they are decided
     deciding          asks call by call, for one event or for many in rounds
     report            how often operators were called, how long they took, what failed
 """

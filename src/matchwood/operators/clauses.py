@@ -52,6 +52,8 @@ class ClauseTable:
         self.has_joins[list(self.joins)] = 1
         self.is_whole = np.zeros(len(owner), bool)
         self.is_whole[list(self.whole)] = True
+        lengths = np.diff(self.start)
+        self.is_plain = (lengths == 1) & ~self.is_whole & (self.has_joins == 0)  # one literal
         self.always = np.array(always, np.int32)
         sizes = [len(clauses) for clauses in self._waiting]
         self.condition_start = np.r_[0, np.cumsum(sizes)].astype(np.int32)
@@ -101,5 +103,7 @@ class ClauseTable:
         ]
         if not waiting:
             return self.always
+        if len(waiting) == 1 and not len(self.always):
+            return waiting[0]
         clauses: Int32Array = np.unique(np.concatenate([self.always, *waiting]))
         return clauses

@@ -25,7 +25,7 @@ from matchwood.match.batch.batch_matcher import BatchMatcher
 from matchwood.match.event.event_matcher import ALL, SegmentMatcher
 from matchwood.match.parts.context import Context
 from matchwood.operators.clauses import ClauseTable
-from matchwood.operators.deciding import ClauseSource
+from matchwood.operators.open_clauses import ClauseSource
 from matchwood.operators.residue import residue
 
 # By ordinal, 1 for a rule that is reported; if it is empty, all rules are.
@@ -43,8 +43,10 @@ class OperatorRules:
         name: Callable[[int], Any],
         context: Context,
     ) -> None:
-        trees = zip(segment.costly.tolist(), rules, strict=True)
-        self.table = ClauseTable((ordinal, residue(parse(rule))) for ordinal, rule in trees)
+        rests = [residue(parse(rule)) for rule in rules]
+        self.table = ClauseTable(zip(segment.costly.tolist(), rests, strict=True))
+        # Whether an event can make any of them true without a call.
+        self.some_need_no_call = any(rest.lower is not None for rest in rests)
         self.source = ClauseSource(self.table, name)
         built = build(self.table.conditions)
         self._condition = built.order.astype(np.int32)

@@ -14,7 +14,8 @@ from matchwood.match.batch.gpu.card import CPU
 from matchwood.match.parts.part import Part
 from matchwood.match.parts.pending import PendingRule
 from matchwood.match.search.event_slices import EventSlice
-from matchwood.operators.deciding import ClauseSource, Decider, Undecided
+from matchwood.operators.deciding import Decider
+from matchwood.operators.open_clauses import ClauseSource, Undecided
 
 # By event: what decides its open clauses, which they are, and the index of the first rule.
 OpenClausesOfEvents = dict[int, list[tuple[ClauseSource, Int32Array, int]]]
@@ -41,7 +42,7 @@ def match_slice(
         keep = part.keep(wanted)
         true: dict[int, list[Int32Array]] = {}
         for numbers, ordinals in part.batch.pairs(codes, keep, device):
-            if part.calls_operators:
+            if part.calls_operators and part.operator_rules.some_need_no_call:
                 _note_operator_rules(numbers, ordinals, part, true)
             yield numbers, ordinals + np.int32(first) if first else ordinals
         if part.calls_operators:

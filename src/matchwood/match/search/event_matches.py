@@ -12,7 +12,7 @@ from matchwood.kernels.array_types import Int32Array
 from matchwood.match.parts.part import Part
 from matchwood.match.parts.pending import PendingRule
 from matchwood.match.parts.rule_columns import RuleDetails
-from matchwood.operators.deciding import Undecided
+from matchwood.operators.open_clauses import Undecided
 
 
 class EventMatches:

@@ -13,7 +13,8 @@ from matchwood.language.events import Event
 from matchwood.match.parts.part import Part
 from matchwood.match.parts.pending import PendingRule
 from matchwood.match.search.event_matches import EventMatches
-from matchwood.operators.deciding import ClauseSource, Decider, Undecided
+from matchwood.operators.deciding import Decider
+from matchwood.operators.open_clauses import ClauseSource, Undecided
 
 # Whose clauses an event leaves open, what decides them, and which they are.
 OpenClausesOfRules = list[tuple[Part | PendingRule, ClauseSource, Any]]

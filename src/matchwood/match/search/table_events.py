@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from matchwood.language.aliases import Aliases
@@ -43,8 +44,7 @@ class TableRows:
         """The value of an attribute as it was given; None if the row has none."""
         holders = self._holders.get(attribute)
         if holders is None:
-            holders = [name for name in self._table.columns if _may_hold(name, attribute)]
-            self._holders[attribute] = holders
+            holders = self._holders[attribute] = _holders(self._table.columns, attribute)
         if holders == [attribute]:
             return listed(self._column(attribute)[row])
         return attributes_of({name: self._column(name)[row] for name in holders}).get(attribute)
@@ -57,8 +57,12 @@ class TableRows:
         return values
 
 
-def _may_hold(column: str, attribute: str) -> bool:
-    return attribute == column or attribute.startswith(column + ".")
+def _holders(columns: Mapping[str, Any], attribute: str) -> list[str]:
+    """The columns that may hold an attribute: those of its name, or of what it is within."""
+    parts = attribute.split(".")
+    names = {".".join(parts[:end]) for end in range(1, len(parts) + 1)}
+    found = [name for name in names if name in columns]
+    return found if len(found) < 2 else [name for name in columns if name in names]
 
 
 class TableEvent(Event):
