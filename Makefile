@@ -25,8 +25,9 @@ BESIDE := -j 3 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 # Seconds that `make soak` has a matcher under load.
 SOAK ?= 600
 BENCHES := $(addprefix matchwood.lab.bench.,parser engine cores scaling strings json_events endpoint_logs expressions ranges columns boxes published few peers imported updates cold_start files matcher_soak service service_steady service_match webhooks soak spark spark_files spark_changes spark_large)
-# Environments with another Spark than constraints.txt pins: the oldest and the newest.
+# Environments with another Spark than constraints.txt pins: the oldest, the newest, and in between.
 SPARK35 := .venv-spark35
+SPARK42 := .venv-spark42
 SPARK43 := .venv-spark43
 # What the tests of Spark import, beside matchwood itself.
 SPARK_TOOLS := duckdb hypothesis polars psutil pytest
@@ -90,6 +91,10 @@ test-connectors: $(STAMP) ## Spark with a broker of Kafka, and with tables of De
 .PHONY: test-connectors35
 test-connectors35: $(SPARK35)/$(SPARKS_STAMP) ## the same on Spark 3.5
 	@$(USE_JAVA); $(call CONNECTED,$(SPARK35)) -W ignore
+
+.PHONY: test-connectors42
+test-connectors42: $(SPARK42)/$(SPARKS_STAMP) ## the same on Spark 4.2, for which there is no connector of Iceberg
+	@$(USE_JAVA); $(call CONNECTED,$(SPARK42)) -W ignore
 
 # The connectors for the Spark of an environment, and the tests with them.
 CONNECTED = CONNECTORS="$$(scripts/connectors.sh '$(CURDIR)/$(1)/bin/python' '$(CURDIR)/.connectors')"; \
