@@ -2,13 +2,13 @@
 
 import pytest
 
-from matchwood.spark import compile_rules
-from matchwood.spark.compile.rule_buckets import bucket_of
+from matchwood.spark import compile_rules, match_events
 from matchwood.spark.endpoints import RuleSource
 from matchwood.spark.pipeline.pipeline_run import run
-from matchwood.spark.stream.changed_buckets import changed_by_feed
+from matchwood.spark.stream import changing_rules
 from matchwood.spark.stream.changing_rules import ChangingRules
 from matchwood.spark.stream.rule_signatures import look, signature
+from matchwood.spark.stream.table_changes import table_changes
 from spark.spark_session import needs_iceberg
 from spark.stream.stream_folders import PEOPLE, right, versions_of
 
@@ -147,26 +147,135 @@ def test_versions_tell_of_changes(spark, lake):
         assert signature(spark, files, None) != before
 
 
-def test_tables_tell_which_rules_changed(spark, lake, tmp_path):
-    """Only the rows that changed are read to find out which rules to compile again."""
+class ChangingTable:
+    """A table of many rules, and what a stream makes of it."""
+
+    def __init__(self, lake, tmp_path):
+        self.lake = lake
+        self.spark = lake.spark
+        lake.sql("drop table {}.rules")
+        lake.sql(
+            "create table {}.rules (id string, rule string, tags array<string>, priority double, "
+            "owner string) using {}"
+        )
+        if lake.form == "delta":
+            self.tell(True)
+        lake.sql(
+            "insert into {}.rules select concat('r', id), concat('age > ', id % 40), "
+            "if(id % 3 = 0, array('red', null), null), if(id % 4 = 0, id / 2, null), "
+            "if(id % 5 = 0, 'ann', null) from range(300)"
+        )
+        lake.sql(
+            "insert into {}.rules values ('bad', 'age >', null, 1, null), "
+            "(null, 'x', null, 1, null), ('nan', 'age > 1', null, double('NaN'), 'bob')"
+        )
+        self.columns = {"tags": "tags", "priority": "priority", "data": ("owner",)}
+        self.source = RuleSource(table=f"{lake.database}.rules", **self.columns)
+        self.changing = ChangingRules(self.source, str(tmp_path / "checkpoint"), None, 0.0, None)
+        self.changing.many_rules = 1
+        assert self.changing.begin(self.spark)["hashes"] is None
+        self.number = 0
+
+    def tell(self, tells):
+        self.lake.sql(
+            "alter table {}.rules set tblproperties "
+            f"(delta.enableChangeDataFeed = {str(tells).lower()})"
+        )
+
+    def after(self, *statements):
+        """The rules of a micro-batch after statements, which are as if all had been compiled."""
+        for statement in statements:
+            self.lake.sql(statement)
+        self.number += 1
+        made = self.changing.for_batch(self.spark, self.number)
+        table = self.spark.table(self.source.table)
+        whole = compile_rules(table, **self.columns)
+        assert (made.version, made.rules) == (whole.version, whole.rules)
+        assert rejected(made) == rejected(whole)
+        assert described(self.spark, made) == described(self.spark, whole)
+        return made
+
+
+def rejected(compiled):
+    return sorted(map(str, compiled.rejected.collect()))
+
+
+def described(spark, compiled):
+    """Matches with all that is known of their rules."""
+    events = spark.createDataFrame([(1, 38), (2, 3)], "key int, age int")
+    about = ["rule", "tags", "priority", "data"]
+    return sorted(
+        map(str, match_events(events, compiled, keep=["key"], rule_columns=about).collect())
+    )
+
+
+def test_only_the_rows_that_changed_are_read(spark, lake, tmp_path, monkeypatch):
+    """They come from the table's own account of changes, and all others from what is compiled."""
+    table = ChangingTable(lake, tmp_path)
+    base = table.after().segments[0].name
+    with monkeypatch.context() as patched:
+        patched.setattr(changing_rules, "frame_of", None)  # which nobody may call
+        assert (
+            table.after("update {}.rules set rule = 'age > 37' where id = 'r7'").segments[0].name
+            == base
+        )
+        table.after(
+            "delete from {}.rules where id in ('r8', 'r9')",
+            "insert into {}.rules values ('r8', 'age = 3', array('new'), 7, 'cid')",
+            "update {}.rules set priority = 3, owner = 'dan' where id = 'r0'",
+        )
+        table.after(
+            "alter table {}.rules add columns (note string)",
+            f"merge into {{}}.rules t using (select * from {MERGED}) s on t.id = s.id "
+            "when matched then update set rule = s.rule "
+            "when not matched then insert (id, rule, owner) values (s.id, s.rule, s.owner)",
+            "update {}.rules set note = 'which is no part of rules'",
+        )
+        # There are two rules with an id now, which are both rejected.
+        table.after("insert into {}.rules (id, rule) values ('r20', 'age = 38')")
+        last = table.after("update {}.rules set rule = 'age >= 38' where id = 'r21'")
+        assert last.segments[0].name == base
+    # Of a rule that was rejected only the text is known: its bucket is read from the table.
+    table.after("delete from {}.rules where rule = 'age = 38'")
+    mended = table.after("update {}.rules set rule = 'age > 2', priority = 2 where id = 'nan'")
+    assert mended.segments[0].name == base
+
+
+def read_in_full(caplog):
+    return [told for told in caplog.messages if told.startswith("all rules are read to find")]
+
+
+def test_a_gap_in_what_a_table_tells(spark, lake, tmp_path, caplog):
+    """All rules are read once, which is said, and later changes come from the table again."""
+    table = ChangingTable(lake, tmp_path)
+    table.after("update {}.rules set rule = 'age > 36' where id = 'r1'")
+    assert not read_in_full(caplog)
+    change = "update {}.rules set rule = 'age > 35' where id = 'r2'"
     if lake.form == "delta":
-        lake.sql("alter table {}.rules set tblproperties (delta.enableChangeDataFeed = true)")
-    source = RuleSource(table=f"{lake.database}.rules")
-    rules = ChangingRules(source, str(tmp_path / "checkpoint"), None, 0.0, None)
-    rules.many_rules = 1
-    note = rules.begin(spark)
-    assert note["hashes"] is None
-    before = look(spark, source, None).version
-    base = rules.for_batch(spark, 0).segments[0].name
-    lake.change()  # with a new column, and files in which most rows only moved
-    seen = look(spark, source, None).version
-    names = {"adults", "gold", "teens"}
-    assert changed_by_feed(spark, source, before.text(), seen) == set(map(bucket_of, names))
-    compiled = rules.for_batch(spark, 1)
-    assert [segment.rules for segment in compiled.segments] == [3, 2]
-    assert compiled.segments[0].name == base
-    assert compiled.version == compile_rules(spark.table(source.table)).version
-    # Without a feed, rows are hashed from the next change on.
-    lake.sql("delete from {}.rules where id = 'gold'")
-    other = RuleSource(table=source.table, where="id <> 'x'")
-    assert changed_by_feed(spark, other, seen.text(), look(spark, other, None).version) is None
+        table.tell(False)
+        table.after(change)
+        table.tell(True)
+    else:
+        newest = "select max(committed_at) from {}.rules.snapshots"
+        lake.sql(change)
+        until = lake.sql(newest).collect()[0][0]
+        table.after(
+            "call ice.system.expire_snapshots(table => '{}.rules', retain_last => 1, "
+            f"older_than => timestamp '{until}')"
+        )
+    assert len(read_in_full(caplog)) == 1
+    table.after("update {}.rules set rule = 'age > 34' where id = 'r3'")
+    base = table.changing.for_batch(spark, table.number).segments[0].name
+    last = table.after("delete from {}.rules where id = 'r4'")
+    assert last.segments[0].name == base
+    assert len(last.segments) == 2
+    assert len(read_in_full(caplog)) == 1
+
+
+def test_tables_that_do_not_tell(spark, lake):
+    source = RuleSource(table=f"{lake.database}.rules", where="id <> 'x'")
+    now = look(spark, source, None).version
+    with table_changes(spark, source, now.text(), now) as told:
+        assert told.why == "its rows are not used as they are"
+    with table_changes(spark, source, "another 1", now) as told:
+        assert told.why == "the table was made anew"

@@ -8,6 +8,7 @@
     CompiledRules: segment files on the driver's disk, version, rejected rules
 
 compiler            `compile_rules`: plans the job and collects its result
+rule_rows           the columns of rules that tasks read
 shard_build         the task: the rules of one shard to a segment, with facts about it
 pieces              segments as rows, and segments put together from rows
 compiled_rules      `CompiledRules` and `load`

@@ -10,18 +10,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import (
-    ArrayType,
-    ByteType,
-    IntegerType,
-    LongType,
-    NumericType,
-    ShortType,
-    StringType,
-    StructType,
-)
+from pyspark.sql.types import StructType
 from pyspark.storagelevel import StorageLevel
 
 from matchwood.index.build.statistics import Statistics
@@ -38,9 +29,9 @@ from matchwood.spark.compile.compiled_rules import (
 from matchwood.spark.compile.operator_modules import check_operators
 from matchwood.spark.compile.pieces import PieceCollector, SegmentFile
 from matchwood.spark.compile.rule_buckets import bucket_column
+from matchwood.spark.compile.rule_rows import id_type_of, rule_rows
 from matchwood.spark.compile.rules_version import version_of
-from matchwood.spark.compile.shard_build import DATA, BuildOptions, compiling
-from matchwood.spark.events.event_attributes import column
+from matchwood.spark.compile.shard_build import BuildOptions, compiling
 from matchwood.spark.executors import check_executors
 from matchwood.spark.kernel_shipping import ship_kernels
 from matchwood.spark.session import session_of, ship
@@ -84,29 +75,54 @@ def compile_rules(
     faster. `lists` are the names of the lists that rules may name: a rule that names another one is
     rejected. Without it rules may name any; their values are given to `match_events`.
     """
+    rows = rules.select(*rule_rows(rules, id, rule, tags, priority, data))
+    compiled = compile_rows(
+        rows,
+        path,
+        shards=shards,
+        schema=schema,
+        enforce=enforce,
+        operators=operators,
+        statistics=statistics,
+        lists=lists,
+    )
+    if events is not None:
+        compiled.warnings = compiled.check(events, attributes, aliases)
+    return compiled
+
+
+def compile_rows(
+    rows: DataFrame,
+    path: str | None,
+    *,
+    shards: int | None,
+    schema: Schema | None,
+    enforce: bool = False,
+    operators: str | None,
+    statistics: Statistics | None = None,
+    lists: Iterable[str] | None,
+) -> CompiledRules:
+    """`compile_rules` for rows that have the columns of `rule_rows`."""
     if enforce and schema is None:
         raise TypeError("enforce: expected a Schema, found None")
-    spark = session_of(rules)
+    spark = session_of(rows)
     check_executors(spark)
     check_operators(spark, operators)
-    id_type = _id_type(rules, id)
-    chosen = _selected(rules, id, rule, tags, priority, data, id_type)
+    id_type = id_type_of(rows, "id")
     if shards is None:
-        shards = -(-chosen.count() // RULES_PER_SHARD)
+        shards = -(-rows.count() // RULES_PER_SHARD)
     folder = new_folder()
     shipped = _shipped(spark, statistics, folder)
     options = BuildOptions(
         schema, shipped, enforce, operators, ship_kernels(spark), _names_of_lists(lists)
     )
-    spread = chosen.repartition(max(1, shards), bucket_column(F.col("id")))
+    spread = rows.repartition(max(1, shards), bucket_column(F.col("id")))
     built = spread.mapInArrow(compiling(options), pieces.SCHEMA)
     if path is not None:
         compiled = _through_storage(spark, built, path, id_type, schema, folder, operators)
     else:
         compiled = _through_executors(spark, built, id_type, schema, folder)
     compiled.operators = operators
-    if events is not None:
-        compiled.warnings = compiled.check(events, attributes, aliases)
     return compiled
 
 
@@ -114,57 +130,6 @@ def _names_of_lists(lists: Iterable[str] | None) -> tuple[str, ...] | None:
     if isinstance(lists, str):
         raise TypeError(f"lists are names, found the string {lists!r}")
     return None if lists is None else tuple(lists)
-
-
-def _id_type(rules: DataFrame, id: str) -> str:
-    kind = next((field.dataType for field in rules.schema if field.name == id), None)
-    if kind is None:
-        raise ValueError(f"the rules have no column {id!r}; there are {', '.join(rules.columns)}")
-    if isinstance(kind, StringType):
-        return "string"
-    if isinstance(kind, ByteType | ShortType | IntegerType | LongType):
-        return "bigint"
-    raise ValueError(f"ids are strings or integers, {id!r} is {kind.simpleString()}")
-
-
-def _selected(
-    rules: DataFrame,
-    id: str,
-    rule: str,
-    tags: str | None,
-    priority: str | None,
-    data: Sequence[str],
-    id_type: str,
-) -> DataFrame:
-    """The columns that a task reads, under the names that it expects."""
-    kinds = {field.name: field.dataType for field in rules.schema}
-    for name in (rule, tags, priority, *data):
-        if name is not None and name not in kinds:
-            raise ValueError(f"the rules have no column {name!r}; there are {', '.join(kinds)}")
-    if not isinstance(kinds[rule], StringType):
-        raise ValueError(f"rules are texts, {rule!r} is {kinds[rule].simpleString()}")
-    chosen = [column(id).cast(id_type).alias("id"), column(rule).alias("rule")]
-    if tags is not None:
-        kind = kinds[tags]
-        if isinstance(kind, StringType):
-            tag_array = F.when(column(tags).isNotNull(), F.array(column(tags)))
-        elif isinstance(kind, ArrayType) and isinstance(kind.elementType, StringType):
-            tag_array = F.array_compact(column(tags))
-        else:
-            raise ValueError(f"tags are strings, {tags!r} is {kind.simpleString()}")
-        chosen.append(tag_array.alias("tags"))
-    if priority is not None:
-        if not isinstance(kinds[priority], NumericType):
-            raise ValueError(f"a priority is a number, {priority!r} is {kinds[priority]}")
-        chosen.append(column(priority).cast("double").alias("priority"))
-    if data:
-        chosen.append(carried(data).alias(DATA))
-    return rules.select(*chosen)
-
-
-def carried(data: Sequence[str]) -> Column:
-    """What rules carry, as JSON without nulls."""
-    return F.to_json(F.struct(*(column(name) for name in data)))
 
 
 def _shipped(spark: SparkSession, statistics: Statistics | None, folder: Path) -> str | None:

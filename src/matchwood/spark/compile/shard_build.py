@@ -32,6 +32,8 @@ REJECTS = 10_000
 DATA = "data"
 # The text of data without any field.
 _EMPTY = "{}"
+# Why a rule is rejected whose priority does not compare.
+NAN_PRIORITY = "the priority is NaN"
 # What every rule has that names a list.
 _NAMES_LIST = re.compile(r"\blist\b", re.IGNORECASE)
 
@@ -150,7 +152,7 @@ def _acceptable(table: Any) -> tuple[Any, list[Rejected]]:
         elif rule is None:
             reason = "the rule is null"
         elif priorities is not None and priorities[row] != priorities[row]:
-            reason = "the priority is NaN"
+            reason = NAN_PRIORITY
         if reason is None:
             good.append(row)
         else:

@@ -48,13 +48,17 @@ class OpenSegment:
         """The rules without those in buckets that another segment has anew."""
         if replaced is None:
             return self._parts
-        if self._buckets is None:
-            self._buckets = [buckets_of(part.details.ids.tolist()) for part in self._parts]
         dead = is_in(replaced)
         return tuple(
             part.without(np.flatnonzero(dead[buckets]))
-            for part, buckets in zip(self._parts, self._buckets, strict=True)
+            for part, buckets in self.parts_and_buckets()
         )
+
+    def parts_and_buckets(self) -> list[tuple[Part, NDArray[np.uint16]]]:
+        """All rules, with the bucket of each."""
+        if self._buckets is None:
+            self._buckets = [buckets_of(part.details.ids.tolist()) for part in self._parts]
+        return list(zip(self._parts, self._buckets, strict=True))
 
 
 class Opened(NamedTuple):

@@ -10,7 +10,9 @@ the number of the last complete micro-batch in the sink, so that a folder has ea
 streaming           `match_stream`, and what is done with each micro-batch
 changing_rules      which version of the rules a micro-batch is matched with
 rule_signatures     whether the rules have changed since
-changed_buckets     which of them have changed, so that only these are compiled again
+table_changes       which rows of a table have changed, as the table itself tells
+stored_rows         the other rows, read back from what is compiled
+changed_buckets     which rules have changed where nobody tells, by comparing hashes
 rule_places         where in the checkpoint compiled rules are
 sink                folders, tables and functions that take the matches; `read_matches`
 table_transactions  how tables of Delta and Iceberg tell that they have a micro-batch already

@@ -25,14 +25,14 @@ from pyspark.sql import functions as F
 
 from matchwood.schema import Schema
 from matchwood.spark.compile.compiled_rules import CompiledRules, load
-from matchwood.spark.compile.compiler import RULES_PER_SHARD, compile_rules
+from matchwood.spark.compile.compiler import RULES_PER_SHARD, compile_rows
 from matchwood.spark.compile.layered_rules import Layer, merged_buckets
 from matchwood.spark.compile.rule_buckets import BUCKETS, Buckets, is_in_buckets
+from matchwood.spark.compile.rule_rows import rule_rows
 from matchwood.spark.endpoints import ENDINGS, RuleSource, Sink, format_of
 from matchwood.spark.storage import exists, reason, write
 from matchwood.spark.stream.changed_buckets import (
     BucketHashes,
-    changed_by_feed,
     differing,
     hash_buckets,
     read_alike,
@@ -47,6 +47,8 @@ from matchwood.spark.stream.rule_signatures import (
     paths_of,
     signature,
 )
+from matchwood.spark.stream.stored_rows import rows_after
+from matchwood.spark.stream.table_changes import TableChanges, table_changes
 
 # Seconds after which rules that could not be compiled are tried again, even if unchanged.
 RETRY_SECONDS = 60.0
@@ -84,7 +86,7 @@ class ChangingRules:
         self._looked: float | None = None
         self._failed: tuple[str, float] | None = None
         self._open: StoredRules | None = None
-        self._feeds = True  # whether a table that tells its changes is asked for them
+        self._feeds = True  # whether the table told what had changed, when it was asked last
 
     def begin(self, spark: SparkSession) -> Note:
         """The note of the last micro-batch; before the first one, the rules are compiled."""
@@ -138,15 +140,46 @@ class ChangingRules:
 
     def _compiled(self, spark: SparkSession, seen: Look, last: Note | None) -> Note:
         """The note of new rules, which are compiled where no micro-batch needs any others."""
-        changed, hashes = None, seen.hashes
-        if last is not None and self._has_many(last) and self._is_read_like(last, seen):
-            changed, hashes = self._changed_buckets(spark, seen, last)
-        if last is not None and changed is not None and not changed:
+        if last is None or not self._has_many(last) or not self._is_read_like(last, seen):
+            return self._noted(spark, seen, last, self._base(spark, seen, last), seen.hashes)
+        if seen.version is not None:
+            before = json.loads(last["signature"])["version"]
+            with table_changes(spark, self._source, before, seen.version) as told:
+                if isinstance(told, TableChanges):
+                    self._feeds = True
+                    if not told.ids:
+                        return {**last, "signature": seen.signature}
+                    layer = self._layer(spark, seen, last, told.buckets, told)
+                    stored = layer or self._base(spark, seen, last)
+                    return self._noted(spark, seen, last, stored, None)
+            if self._feeds:
+                log.warning("all rules are read to find what has changed: %s", told.why)
+            self._feeds = False
+        return self._compared(spark, seen, last)
+
+    def _compared(self, spark: SparkSession, seen: Look, last: Note) -> Note:
+        """The note of new rules, where hashes of all rows tell what has changed."""
+        known = self._places.hashes(spark, last)
+        if known is None:
+            return self._noted(spark, seen, last, self._base(spark, seen, last), seen.hashes)
+        hashes = seen.hashes
+        if hashes is None:
+            hashes = hash_buckets(frame_of(spark, self._source, seen.version), self._source)
+        changed = differing(known, hashes)
+        if not changed:
             return {**last, "signature": seen.signature}
-        layer = None
-        if last is not None and changed is not None:
-            layer = self._layer(spark, seen, last, changed)
-        stored = layer or self._base(spark, seen, last)
+        stored = self._layer(spark, seen, last, changed) or self._base(spark, seen, last)
+        return self._noted(spark, seen, last, stored, hashes)
+
+    def _noted(
+        self,
+        spark: SparkSession,
+        seen: Look,
+        last: Note | None,
+        stored: StoredRules,
+        hashes: BucketHashes | None,
+    ) -> Note:
+        """The note of rules that were compiled, if a stream can use them."""
         compiled = stored.rules
         self._write_rejected(compiled)
         if compiled.rejected_count and not compiled.rules:
@@ -176,24 +209,6 @@ class ChangingRules:
     def _is_read_like(self, last: Note, seen: Look) -> bool:
         return "layers" in last and read_alike(last["signature"], seen.signature)
 
-    def _changed_buckets(
-        self, spark: SparkSession, seen: Look, last: Note
-    ) -> tuple[Buckets | None, BucketHashes | None]:
-        """The buckets in which rules have changed, if that can be told, and hashes of all."""
-        if seen.version is not None and self._feeds:
-            before = json.loads(last["signature"])["version"]
-            changed = changed_by_feed(spark, self._source, before, seen.version)
-            if changed is not None:
-                return changed, None
-            self._feeds = False
-        known = self._places.hashes(spark, last)
-        if known is None:
-            return None, seen.hashes
-        hashes = seen.hashes
-        if hashes is None:
-            hashes = hash_buckets(frame_of(spark, self._source, seen.version), self._source)
-        return differing(known, hashes), hashes
-
     def _keep_hashes(
         self,
         spark: SparkSession,
@@ -206,8 +221,8 @@ class ChangingRules:
 
         They must not be of rows that are newer than the signature.
         """
-        asked = seen.version is not None and self._feeds
-        if asked or self._source.compiled is not None or compiled.rules < self.many_rules:
+        told = seen.version is not None and self._feeds
+        if told or self._source.compiled is not None or compiled.rules < self.many_rules:
             return None
         if hashes is None:
             hashes = hash_buckets(frame_of(spark, self._source, seen.version), self._source)
@@ -225,11 +240,16 @@ class ChangingRules:
             compiled = load(spark, source.compiled)
             compiled.save(path)
         else:
-            compiled = self._compile(spark, frame_of(spark, source, seen.version), path)
+            compiled = self._compile(self._rows(frame_of(spark, source, seen.version)), path)
         return StoredRules.of(place, compiled)
 
     def _layer(
-        self, spark: SparkSession, seen: Look, last: Note, changed: Buckets
+        self,
+        spark: SparkSession,
+        seen: Look,
+        last: Note,
+        changed: Buckets,
+        told: TableChanges | None = None,
     ) -> StoredRules | None:
         """The rules of the buckets that changed, compiled as a layer; None if they are too many."""
         before = self._stored(spark, last)
@@ -237,29 +257,31 @@ class ChangingRules:
         if merged is None or not before.base.buckets:
             return None
         stay, buckets = merged
+        rows = None if told is None else rows_after(spark, before.rules, told, buckets)
+        if rows is None:
+            rows = self._rows(frame_of(spark, self._source, seen.version), buckets)
         place = self._places.free_layer(last)
-        rows = frame_of(spark, self._source, seen.version)
-        rows = rows.where(is_in_buckets(self._source.id, buckets))
         about = before.rules.rules * len(buckets) // BUCKETS
         path = self._places.cleared(spark, place)
-        compiled = self._compile(spark, rows, path, 1 + about // RULES_PER_SHARD)
+        compiled = self._compile(rows, path, 1 + about // RULES_PER_SHARD)
         if compiled.id_type != before.base.id_type:
             return None
         layers = [*before.layers[:stay], Layer(place, buckets, compiled)]
         return StoredRules.of(before.slot, before.base, layers)
 
-    def _compile(
-        self, spark: SparkSession, rows: DataFrame, path: str, shards: int | None = None
-    ) -> CompiledRules:
+    def _rows(self, frame: DataFrame, buckets: Buckets | None = None) -> DataFrame:
+        """The rows of rules, of all or of some buckets, in the form in which they are compiled."""
         source = self._source
-        return compile_rules(
+        if buckets is not None:
+            frame = frame.where(is_in_buckets(source.id, buckets))
+        return frame.select(
+            *rule_rows(frame, source.id, source.rule, source.tags, source.priority, source.data)
+        )
+
+    def _compile(self, rows: DataFrame, path: str, shards: int | None = None) -> CompiledRules:
+        return compile_rows(
             rows,
-            source.id,
-            source.rule,
             path,
-            tags=source.tags,
-            priority=source.priority,
-            data=source.data,
             shards=shards,
             schema=self.schema,
             operators=self._operators,

@@ -25,12 +25,8 @@ from matchwood.spark.compile.rules_version import schema_to_json
 from matchwood.spark.endpoints import RuleSource, format_of
 from matchwood.spark.events.event_attributes import column
 from matchwood.spark.storage import load_source, provider_of
-from matchwood.spark.stream.changed_buckets import (
-    BucketHashes,
-    TableVersion,
-    hash_buckets,
-    to_json,
-)
+from matchwood.spark.stream.changed_buckets import BucketHashes, hash_buckets, to_json
+from matchwood.spark.stream.table_changes import TableVersion
 
 # Formats whose tables are nothing but their files.
 _FILE_TABLES = {"parquet", "orc", "json", "csv", "text", "avro"}
