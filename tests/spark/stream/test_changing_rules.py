@@ -14,10 +14,7 @@ from matchwood.spark.endpoints import RuleSource
 from matchwood.spark.stream.changing_rules import ChangingRules
 from spark.stream.stream_folders import PEOPLE, SIMPLE, pairs, right
 
-pytestmark = [
-    pytest.mark.spark,
-    pytest.mark.parametrize("spark", ["classic"], indirect=True),
-]
+pytestmark = pytest.mark.spark
 FIRST = {f"r{n}": f"age >= {n % 40} and city = '{('Rome', 'Oslo')[n % 2]}'" for n in range(300)}
 
 

@@ -9,10 +9,7 @@ from matchwood.spark.compile.rule_rows import rule_rows
 from matchwood.spark.stream.stored_rows import rows_after
 from matchwood.spark.stream.table_changes import CHANGE, TableChanges
 
-pytestmark = [
-    pytest.mark.spark,
-    pytest.mark.parametrize("spark", ["classic"], indirect=True),
-]
+pytestmark = pytest.mark.spark
 SCHEMA = "id string, rule string, tags array<string>, priority double, owner string"
 ABOUT = {"tags": "tags", "priority": "priority", "data": ["owner"]}
 RULES = [
