@@ -16,11 +16,13 @@ os.environ.setdefault("MATCHWOOD_COMPILE", "foreground")
 # Spark's Python workers run what the tests run, and its driver needs no host name.
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-# No Java of the tests lives long enough for its optimising compiler to be worth its work, and
-# verifying Spark's classes takes a tenth of its start.
+# No Java of the tests lives long enough for its optimising compiler to be worth its work, or needs
+# memory back from compiled code; verifying Spark's classes takes a tenth of its start.
 JAVA_OPTIONS = [
     "-XX:TieredStopAtLevel=1",
     "-XX:+UseSerialGC",
+    "-XX:-UseCodeCacheFlushing",
+    "-XX:ReservedCodeCacheSize=240m",
     "-XX:+UnlockDiagnosticVMOptions",
     "-XX:-BytecodeVerificationRemote",
 ]
@@ -119,14 +121,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 # Through Connect these tell whether files, batches, reasons and streams travel; all others take
 # minutes, and run through it only with `--connect`.
 THROUGH_CONNECT = {
-    *("test_rows", "test_array", "test_json", "test_rejects", "test_variant", "test_no_rules"),
-    *("test_lists_of_objects_and_maps_in_columns", "test_big_rows_are_cut"),
-    *("test_function", "test_rules_change_between_micro_batches"),
+    *("test_rows", "test_array", "test_json", "test_rejects", "test_variant", "test_function"),
+    "test_rules_change_between_micro_batches",
 }
 # These start processes with a Spark of their own, and can be anywhere.
 APART = {
     *("test_cluster.py", "test_demo.py", "test_programs.py", "test_packed_environment.py"),
-    *("test_run.py", "test_generate.py"),  # of the commands
 }
 
 # What `make quick` leaves out, by folder.
@@ -146,7 +146,10 @@ UNCOMPILED_TOO = {
 }
 # Tests whose kernels are those of the published algorithms: by folder, or by their name.
 OF_PAPERS = {"papers", "running"}
-NAMED_AFTER_PAPERS = ("test_program[boxes]", "test_docstrings[matchwood.lab.papers")
+NAMED_AFTER_PAPERS = (
+    *("test_program[boxes]", "test_docstrings[matchwood.lab.papers"),
+    *("test_page[reproduce-a-papers-figure", "test_run_and_report"),
+)
 # PySpark before 4.3 leaves connections to Java to the garbage collector.
 SOCKETS_OF_PYSPARK = "ignore:.*<socket.socket:pytest.PytestUnraisableExceptionWarning"
 # Groups of tests that run in one process each, by the time that they take.

@@ -21,6 +21,7 @@ from pathlib import Path
 import pytest
 
 import matchwood
+from commands_in_process import run_line
 from markdown_blocks import Block, blocks_of
 from plain_environment import without_connect
 
@@ -49,6 +50,7 @@ def needs_spark(page: Path) -> bool:
 )
 def test_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
     namespace: dict[str, object] = {"__name__": "__main__"}
     for block in blocks_of(page):
         if block.no_run:
@@ -91,22 +93,27 @@ def check(test: doctest.DocTest, optionflags: int) -> None:
 def run_console(block: Block, folder: Path) -> None:
     steps = transcript(block)
     for number, (command, want) in enumerate(steps, 1):
-        result = subprocess.run(
-            ["bash", "-c", command],
-            cwd=folder,
-            env=plain_environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            encoding="utf-8",
-            timeout=120,
-        )
-        got = "\n".join(line.rstrip() for line in result.stdout.splitlines()).rstrip()
+        exited, printed = run_line(command) or run_in_shell(command, folder)
+        got = "\n".join(line.rstrip() for line in printed.splitlines()).rstrip()
         shown = f"{block.place}: $ {command}\n"
         matches = doctest.OutputChecker().check_output(want, got, doctest.ELLIPSIS)
         assert matches, f"{shown}--- the page says\n{want}\n--- it printed\n{got}"
         code = block.exit if number == len(steps) else 0
-        assert result.returncode == code, f"{shown}exited {result.returncode}, not {code}\n{got}"
+        assert exited == code, f"{shown}exited {exited}, not {code}\n{got}"
+
+
+def run_in_shell(command: str, folder: Path) -> tuple[int, str]:
+    result = subprocess.run(
+        ["bash", "-c", command],
+        cwd=folder,
+        env=plain_environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        timeout=120,
+    )
+    return result.returncode, result.stdout
 
 
 def transcript(block: Block) -> list[tuple[str, str]]:

@@ -105,8 +105,9 @@ def output(done):
 
 @pytest.mark.slow
 def test_each_kernel_has_one_specialisation_and_a_second_process_only_cache_hits():
-    output(run(ALL_KERNELS))
     kernels = json.loads(output(run(ALL_KERNELS)))
+    if any(missed for _, _, missed in kernels.values()):  # none are if another test was first
+        kernels = json.loads(output(run(ALL_KERNELS)))
     assert len(kernels) > 20
     several = {name: found for name, found in kernels.items() if found[0] > 1}
     assert not several

@@ -103,6 +103,7 @@ def test_killed_between_and_inside_micro_batches(place, pytestconfig):
     assert pairs(rows) == expect
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("spark", ["connect"], indirect=True)
 def test_killed_with_its_server(place):
     run("connect", place.folder, "file sink/batch=1/_temporary")  # tasks are writing
