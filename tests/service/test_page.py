@@ -335,8 +335,9 @@ def test_large_integers_are_not_rounded(page: Page, service: Served) -> None:
     expect(page.locator("#event-done .match")).to_have_text(["big"])
 
 
-def test_a_rule_that_is_edited_keeps_its_id_tags_and_priority(page: Page, service: Served) -> None:
-    rule = {"id": "a\nb", "rule": "n = 1", "tags": ["t"], "priority": 5}
+def test_a_rule_that_is_edited_keeps_all_else(page: Page, service: Served) -> None:
+    kept = {"tags": ["t"], "priority": 5, "data": {"n": 2**53 + 1, "x": [1.0, None]}}
+    rule = {"id": "a\nb", "rule": "n = 1", **kept}
     service.http.put("/rules", json=[rule, {"id": "..", "rule": "n = 2"}]).raise_for_status()
     page.reload()
     page.click("[aria-label^='Edit the rule of a']")
@@ -344,7 +345,7 @@ def test_a_rule_that_is_edited_keeps_its_id_tags_and_priority(page: Page, servic
     page.fill("#rule", "n = 3")
     with page.expect_request(lambda request: request.method == "PUT") as saved:
         page.click("#save")
-    assert saved.value.post_data_json == {"rule": "n = 3", "tags": ["t"], "priority": 5}
+    assert saved.value.post_data_json == {"rule": "n = 3", **kept}
     page.click("[aria-label='Edit the rule of ..']")
     expect(page.locator("#rule-id")).to_have_value("..")
     page.fill("#rule", "n = 4")

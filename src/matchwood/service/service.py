@@ -209,9 +209,13 @@ class Service(MatchingService):
                 await asyncio.wrap_future(self.storage.writer.probe())
 
     async def _save(self) -> None:
+        """Save snapshots. Without them, a service that starts builds the index again."""
         loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self.threads, self.index.save)
-        await loop.run_in_executor(self.threads, self.rules.save)
+        for save in (self.index.save, self.rules.save):
+            try:
+                await loop.run_in_executor(self.threads, save)
+            except OSError as error:  # for instance because the disk is full
+                log.error("a snapshot cannot be saved", extra={"error": str(error)})
 
     # What requests ask of the service as a whole
 
@@ -253,6 +257,7 @@ class Service(MatchingService):
             "streams": self.streams.taken,
             "webhooks": len(self.delivery.webhooks),
             "webhooks_failing": len(self.delivery.webhooks.failing),
+            "webhooks_failing_seconds": self.delivery.webhooks.failing_seconds,
             "writes_waiting": self.storage.writer.backlog,
             "commits": self.storage.writer.commits,
         }

@@ -53,7 +53,9 @@ def test_a_failing_webhook_is_seen_retried_and_skipped(
     assert found["last_error"] == "answered 500"
     assert found["waiting_since"] <= found["failing_since"] < found["retry_at"]
     assert "a call of a webhook failed" in caplog.text
-    assert "matchwood_webhooks_failing 1.0" in patient.http.get("/metrics").text
+    metrics = patient.http.get("/metrics").text
+    assert "matchwood_webhooks_failing 1.0" in metrics
+    assert float(metrics.split("matchwood_webhooks_failing_seconds ")[-1].split()[0]) > 0
     listed = patient.http.get("/deliveries").json()
     assert (listed["count"], listed["deliveries"]) == (1, [found])
     assert ask(patient, made, "retry").status_code == 200

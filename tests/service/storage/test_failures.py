@@ -61,3 +61,13 @@ def test_connections_to_postgresql_notice_that_the_other_end_is_gone(tmp_path, p
                 assert own.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == idle
                 assert own.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 30_000
         engine.dispose()
+
+
+def test_a_service_ends_though_its_snapshots_cannot_be_saved(tmp_path, caplog) -> None:
+    folder = tmp_path / "data"
+    with served(settings_in(folder)) as running:
+        running.subscribe("a = 1")
+        running.http.put("/rules/a", json={"rule": "a = 1"}).raise_for_status()
+        folder.rename(tmp_path / "gone")
+    assert caplog.text.count("a snapshot cannot be saved") == 2
+    assert "Traceback" not in caplog.text

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import random
 import time
 from collections import Counter, defaultdict, deque
@@ -169,6 +170,12 @@ class WebhookSender:
     def failing(self) -> dict[int, Failing]:
         """The webhooks that do not accept their next event."""
         return dict(self._failing)
+
+    @property
+    def failing_seconds(self) -> float:
+        """Seconds since the first failed call of the webhook that has failed longest."""
+        since = min((failing.since for failing in self.failing.values()), default=math.inf)
+        return round(max(0.0, time.time() - since), 3)
 
     def failing_of(self, number: int) -> Failing | None:
         """What is wrong with a webhook, if anything is."""

@@ -8,9 +8,9 @@ let lastCheck = 0; // numbers the checks, so that late answers to earlier ones a
 
 export const ruleText = () => byId("rule").value;
 
-// The rule that is being edited: saving it under the same id keeps its tags and priority.
+// The rule that is being edited: saving it under the same id keeps its tags, priority and data.
 // A field cannot show every id: line breaks are left out. So what it shows is remembered, too.
-let edited = null; // { id, tags, priority, shown }
+let edited = null; // { id, tags, priority, data, shown }
 
 export function setRule(text, rule = null) {
   if (rule !== null) byId("rule-id").value = rule.id;
@@ -106,7 +106,8 @@ export function startEditor({ onSubscribed, onSaved }) {
     perform(byId("save"), byId("rule-done"), async () => {
       const same = edited?.shown === byId("rule-id").value;
       const id = same ? edited.id : byId("rule-id").value;
-      const kept = same ? { tags: edited.tags, priority: edited.priority } : {};
+      const { tags, priority, data } = edited ?? {};
+      const kept = same ? { tags, priority, data } : {};
       const done = await answer("PUT", "rule", { params: { id }, body: { rule: ruleText(), ...kept } });
       onSaved();
       return `Rule ${id} ${done.is_new ? "created" : "updated"}.`;

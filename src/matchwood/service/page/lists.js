@@ -8,7 +8,13 @@ import { showExplanation } from "./explanation.js";
 const SIZE = 10; // rows per page
 // By tab: the path of the list, the field of the answer with its items, its columns, and a row.
 const KINDS = {
-  rules: { path: "rules", items: "rules", columns: ["Id", "Rule", "Tags", "Priority", ""], row: ruleRow },
+  rules: {
+    path: "rules",
+    items: "rules",
+    columns: ["Id", "Rule", "Tags", "Priority", ""],
+    row: ruleRow,
+    exact: true, // they carry data
+  },
   subscriptions: {
     path: "subscriptions",
     items: "subscriptions",
@@ -117,8 +123,9 @@ async function load() {
   }
 }
 
-function ruleRow({ id, rule, tags, priority, suspended }) {
-  const edit = () => setRule(rule, { id, tags, priority });
+function ruleRow({ id, rule, tags, priority: given, data, suspended }) {
+  const priority = Number(given?.rawJSON ?? given); // a floating-point number, which loses nothing
+  const edit = () => setRule(rule, { id, tags, priority, data });
   const remove = () => confirmed(`Delete the rule ${id}?`, "DELETE", "rule", { params: { id } });
   const gone = button("Delete", `Delete the rule ${id}`, remove);
   return tableRow(id, rule, tags.join(", "), String(priority), `Rule ${id}`, edit, suspended, gone);
@@ -126,35 +133,38 @@ function ruleRow({ id, rule, tags, priority, suspended }) {
 
 function subscriptionRow({ id, rule, subscriber, expires, suspended }) {
   const until = new Date(expires).toLocaleString();
-  return tableRow(id, rule, subscriber, until, `Subscription ${id}`, () => setRule(rule), suspended, cancelButton(id, subscriber));
+  return tableRow(
+    id, rule, subscriber, until, `Subscription ${id}`, () => setRule(rule), suspended,
+    stateButton(id), cancelButton(id, subscriber));
 }
 
 function webhookRow({ id, rule, subscriber, delivery }) {
-  const path = `${pathOf(id)}/delivery`;
   return row(
     [id, element("code", {}, delivery.url), element("code", {}, rule), subscriber],
-    button("State", `State of ${id}`, () => showState(id, path)),
+    stateButton(id),
     cancelButton(id, subscriber),
   );
 }
 
 const pathOf = (id) => `subscriptions/${encodeURIComponent(id)}`;
 
+const stateButton = (id) => button("State", `State of ${id}`, () => showState(id));
+
 const cancelButton = (id, subscriber) =>
   button("Cancel", `Cancel the subscription ${id}`, () =>
     confirmed(`Cancel the subscription ${id} of ${subscriber}? What it has not received is lost.`, "DELETE", pathOf(id)));
 
-// What waits for a webhook, since when and why, field by field.
-async function showState(id, path) {
+// What waits for a subscription, since when and why, field by field.
+async function showState(id) {
   let body;
   try {
-    const state = await answer("GET", path);
+    const state = await answer("GET", `${pathOf(id)}/delivery`);
     body = Object.entries(state).map(([name, value]) =>
       element("li", {}, `${name.replaceAll("_", " ")}: `, element("code", {}, value === null ? "none" : String(value))));
   } catch (error) {
     body = [element("li", { class: "false" }, error.message)];
   }
-  byId("dialog-title").textContent = `Webhook of ${id}`;
+  byId("dialog-title").textContent = `Delivery to ${id}`;
   byId("dialog-body").replaceChildren(element("ul", {}, ...body));
   byId("dialog").showModal();
 }
@@ -203,7 +213,7 @@ const row = (cells, ...buttons) =>
     element("td", {}, ...buttons.flatMap((one) => [one, " "])),
   );
 
-function tableRow(id, rule, third, fourth, title, edit, suspended, last) {
+function tableRow(id, rule, third, fourth, title, edit, suspended, ...more) {
   const why = () => {
     const event = currentEvent();
     if (event !== null) showExplanation(title, rule, event);
@@ -211,7 +221,7 @@ function tableRow(id, rule, third, fourth, title, edit, suspended, last) {
   };
   const text = element("td", {}, element("code", {}, rule));
   if (suspended) text.append(element("div", { class: "suspended false" }, `Suspended: ${suspended}`));
-  const buttons = [button("Edit", `Edit the rule of ${id}`, edit), button("Why?", `Explain ${id} for the event`, why), last];
+  const buttons = [button("Edit", `Edit the rule of ${id}`, edit), button("Why?", `Explain ${id} for the event`, why), ...more];
   return element(
     "tr",
     {},
