@@ -42,6 +42,70 @@ def test_other_names_are_still_held_to_the_schema(renamed: Served) -> None:
     assert "Host" in answer.text
 
 
+# Bodies of `POST /match`, and the status and the problem, or the ids, that answer them.
+BODIES: dict[str, tuple[int, object]] = {
+    '{"event":{"x":1}}': (200, [["one"]]),
+    ' {\t"limit" : 1 ,"event":\n{ "x" : 1 , "y": [ 1 , {"z":"}"} ] } } ': (200, [["one"]]),
+    '{"event":{"x":1,"x":2}}': (200, [[]]),
+    '{"event":{"\\u0078":1,"t":"\\"]}"}}': (200, [["one"]]),
+    '{"events":[]}': (200, []),
+    '{"events":[ {"x":1} , {"x":2},{}, {"x":1.0}]}': (200, [["one"], [], [], ["one"]]),
+    '{"events":[{"x":2}],"events":[{"x":1}]}': (200, [["one"]]),
+    '{"events":null,"event":{"x":1}}': (200, [["one"]]),
+    "": (400, "bad-request"),
+    "{": (400, "bad-request"),
+    '{"event":{"x":1}} {}': (400, "bad-request"),
+    '{"event":{"x":1},}': (400, "bad-request"),
+    '{"event":{"x":NaN}}': (400, "bad-request"),
+    '{"events":[{"x":1},]}': (400, "bad-request"),
+    '{"events":[{"x":1} {"x":1}]}': (400, "bad-request"),
+    '{"event":' + '{"x":' * 9_000 + "1" + "}" * 9_001: (400, "bad-request"),
+    "[]": (422, "invalid-request"),
+    "{}": (422, "invalid-request"),
+    '{"event":{},"events":[]}': (422, "invalid-request"),
+    '{"event":[]}': (422, "invalid-request"),
+    '{"events":[{},5]}': (422, "invalid-request"),
+    '{"event":{},"limit":"1"}': (422, "invalid-request"),
+    '{"event":{},"more":1}': (422, "invalid-request"),
+    '{"event":{"a":{"b":1},"a.b":2}}': (422, "invalid-event"),
+    '{"events":[{},{"a":{"b":1},"a.b":2},{},{},{}]}': (422, "invalid-event"),
+    '{"event":{"x":"\\ud800"}}': (422, "invalid-event"),
+    '{"event":{"x":' + "[" * 101 + "]" * 101 + "}}": (422, "invalid-event"),
+}
+
+
+def test_bodies_are_read_as_json_says(service: Served) -> None:
+    service.http.put("/rules", json=[{"id": "one", "rule": "x = 1"}]).raise_for_status()
+    for body, (status, expected) in BODIES.items():
+        headers = {"Content-Type": "application/json"}
+        answer = service.http.post("/match", content=body.encode(), headers=headers)
+        assert answer.status_code == status, (body[:80], answer.text)
+        if status == 200:
+            found = [[one["id"] for one in of["matches"]] for of in answer.json()["results"]]
+        else:
+            found = answer.json()["type"].removeprefix("urn:matchwood:problem:")
+        assert found == expected, body[:80]
+    bad = service.http.post("/match", content=[*BODIES][24].encode(), headers=headers).json()
+    assert bad["index"] == 1
+    refused = service.http.post("/match", content=b"{}", headers={"Content-Type": "text/plain"})
+    assert refused.status_code == 415
+
+
+def test_answers_follow_the_rules(service: Served) -> None:
+    """What is told of a rule is remembered, but only until the rules change."""
+    http = service.http
+
+    def told() -> list[object]:
+        matches = http.post("/match", json={"event": {"x": 1}}).json()["results"][0]["matches"]
+        return [(one["id"], one["tags"], one["priority"], one["data"]) for one in matches]
+
+    for tags, priority, data in ((["a", "é"], 2.5, {"n": 1}), (["b"], -1, None), ([], 1e30, "x")):
+        rule = {"rule": "x = 1", "tags": tags, "priority": priority, "data": data}
+        http.put("/rules", json=[{"id": 'say "é"\n', **rule}]).raise_for_status()
+        assert told() == told() == [('say "é"\n', tags, priority, data)]
+    http.put("/rules", json=[]).raise_for_status()
+
+
 def test_rules_carry_data(service: Served) -> None:
     http = service.http
     data = {"owner": "ann", "levels": [1, None, "é"]}

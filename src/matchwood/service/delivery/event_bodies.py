@@ -40,8 +40,13 @@ def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not valid JSON")
 
 
+# Parses strict JSON at any place of a text.
+STRICT = json.JSONDecoder(parse_constant=_no_constant)
+_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
 def dumps(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return _COMPACT.encode(value)
 
 
 def events_of(kind: str, body: bytes, limits: Limits) -> EventBatch:
@@ -79,6 +84,12 @@ def checked_json(event: Any, index: int, limits: Limits) -> str:
         size = len(body.encode("utf-8"))
     except (ValueError, TypeError, RecursionError) as error:
         raise event_problem(EventError(f"cannot be written as JSON: {error}"), index) from None
+    check_size(size, index, limits)
+    check_readable(event, index)
+    return body
+
+
+def check_size(size: int, index: int, limits: Limits) -> None:
     if size > limits.event_bytes:
         raise RequestProblem(
             "event-too-large",
@@ -86,8 +97,6 @@ def checked_json(event: Any, index: int, limits: Limits) -> str:
             index=index,
             limit=limits.event_bytes,
         )
-    check_readable(event, index)
-    return body
 
 
 def check_readable(event: dict[str, Any], index: int) -> None:
@@ -96,13 +105,21 @@ def check_readable(event: dict[str, Any], index: int) -> None:
     Flat events can always be read. `Event` does not look into lists of lists, which parsers of
     JSON limit as well, so their levels are counted here.
     """
-    if any(isinstance(value, dict | list) for value in event.values()):
+    if check_depth(event, index):
         try:
-            if not nests_within(event, MAX_DEPTH):
-                raise EventError(f"objects and lists nest at most {MAX_DEPTH} deep")
             Event(event)
         except EventError as error:
             raise event_problem(error, index) from None
+
+
+def check_depth(event: dict[str, Any], index: int) -> bool:
+    """Whether an event holds objects or lists; a problem if they nest too deeply."""
+    if not any(isinstance(value, dict | list) for value in event.values()):
+        return False
+    if not nests_within(event, MAX_DEPTH):
+        error = EventError(f"objects and lists nest at most {MAX_DEPTH} deep")
+        raise event_problem(error, index)
+    return True
 
 
 def nests_within(value: Any, levels: int) -> bool:

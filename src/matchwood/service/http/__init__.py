@@ -20,6 +20,7 @@ connections          how many connections, and how long requests may take to arr
 pieces               answers that are sent piece by piece, within a budget of bytes
 rule_routes          rules
 match_routes         matching, checking and explaining, which replicas do, too
+match_bodies         what is to be matched, and the answer, as text
 rule_uploads         the rules of an upload that replaces all
 schema_routes        the event schema
 subscription_routes  subscriptions

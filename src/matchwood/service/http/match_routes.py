@@ -6,54 +6,63 @@ A replica has these routes, too.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Request, Response
 
 from matchwood.language import parse
 from matchwood.language.errors import EventError, RuleError
-from matchwood.language.events import Event
 from matchwood.language.tree import Node, attributes_in
 from matchwood.match.parts.rule_checks import check_calls
 from matchwood.match.parts.rule_columns import RuleDetails
-from matchwood.matcher import Bindings, Matcher
+from matchwood.matcher import Bindings
 from matchwood.service.delivery.acceptance import BULKY_BYTES
-from matchwood.service.delivery.event_bodies import check_count, checked_json
+from matchwood.service.delivery.event_bodies import JSON, checked_json, dumps
+from matchwood.service.http.match_bodies import MatchRequest, match_request, plain_match
 from matchwood.service.http.models import (
     CheckIn,
     CheckOut,
-    EventMatchesOut,
     ExplainIn,
     MatchIn,
     MatchOut,
-    NearMissOut,
     RuleMatch,
 )
-from matchwood.service.http.request_context import Anybody, Publisher, ReadyToMatch, problems
+from matchwood.service.http.request_context import (
+    Anybody,
+    Publisher,
+    ReadyToMatch,
+    media_type,
+    problems,
+)
 from matchwood.service.matching_service import MatchingService
 from matchwood.service.problems import RequestProblem, event_problem, rule_error, rule_problem
-from matchwood.service.rules.live_rules import RulesState
+from matchwood.service.rules.live_rules import (
+    LiveRules,
+    Matches,
+    RulesState,
+    details_or_none,
+)
 
 router = APIRouter(tags=["matching"], responses=problems())
+BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {JSON: {"schema": MatchIn.model_json_schema()}},
+    }
+}
 
 
-@router.post("/match")
-async def match(
-    received: Request, service: ReadyToMatch, caller: Publisher, request: MatchIn
-) -> MatchOut:
+@router.post("/match", response_model=MatchOut, openapi_extra=BODY, responses=problems(415))
+async def match(request: Request, service: ReadyToMatch, caller: Publisher) -> Response:
     """The rules that are true of an event, or of each of several events. Nothing is stored."""
-    if (request.event is None) == (request.events is None):
-        raise RequestProblem(
-            "invalid-request", "either `event` or `events` is required, and not both"
-        )
-    events = [request.event] if request.event is not None else request.events or []
-    check_count(len(events), service.settings.limits)
-    service.match_rate.take(caller.name, len(events))
+    if (kind := media_type(request)) != JSON:
+        raise RequestProblem("unsupported-media-type", f"expected {JSON}, found {kind!r}")
+    body = await request.body()
+    threads = service.threads if len(body) < BULKY_BYTES else service.bulk_threads
     loop = asyncio.get_running_loop()
-    size = int(received.headers.get("content-length", BULKY_BYTES))
-    threads = service.threads if size < BULKY_BYTES else service.bulk_threads
-    return await loop.run_in_executor(threads, _match, service, request, events)
+    answer = await loop.run_in_executor(threads, _match, service, caller.name, body)
+    return Response(answer, media_type=JSON)
 
 
 @router.post("/check")
@@ -107,48 +116,68 @@ def _parsed(service: MatchingService, rule: Any) -> Node:
     return parse(rule)
 
 
-def _match(service: MatchingService, request: MatchIn, events: list[dict[str, Any]]) -> MatchOut:
-    bodies = []
-    for index, event in enumerate(events):
-        bodies.append(checked_json(event, index, service.settings.limits))
-    tags = None if request.tags is None else frozenset(request.tags)
+def _match(service: MatchingService, key: str, body: bytes) -> bytes:
+    """The JSON of `MatchOut`."""
+    request = match_request(body, service.settings.limits)
+    options, events = request.options, request.events
+    service.match_rate.take(key, len(events))
+    tags = None if options.tags is None else frozenset(options.tags)
+    live = service.live_rules
 
-    def matched(state: RulesState) -> MatchOut:
+    def matched(state: RulesState) -> bytes:
         for index, event in enumerate(events):
             try:
                 service.check_event(event)
             except EventError as error:
-                raise event_problem(error, None if request.event is not None else index) from None
-        found = service.live_rules.match(state, events, bodies, tags, request.limit)
-        pairs = zip(events, found, strict=True)
-        with service.live_rules.timed.explaining() as timed:
-            results = [
-                _result(state.matcher, request, event, rules, timed) for event, rules in pairs
-            ]
-        return MatchOut(version=state.version, results=results)
+                raise event_problem(error, None if request.single else index) from None
+        found = live.match(state, events, request.texts, tags, options.limit)
+        if not options.explain and not options.why_not:
+            results = [f'{{"matches":[{",".join(told(state, of))}],"near":null}}' for of in found]
+        else:
+            results = _explained(live, state, request, found)
+        return f'{{"version":{state.version},"results":[{",".join(results)}]}}'.encode()
 
-    return service.live_rules.answer(matched)
+    def told(state: RulesState, of_event: dict[str, Bindings | None]) -> Iterator[str]:
+        for rule_id, bindings in of_event.items():
+            if bindings is not None:
+                details = details_or_none(state.matcher, rule_id)
+                text = None if details is None else _match_text(details, bindings, None)
+            else:
+                text = live.written(state, rule_id, plain_match)
+            if text is not None:
+                yield text
+
+    return live.answer(matched)
 
 
-def _result(
-    matcher: Matcher,
-    request: MatchIn,
-    event: dict[str, Any],
-    rules: list[tuple[RuleDetails, Bindings | None]],
-    timed: Callable[[dict[str, Any]], Event],
-) -> EventMatchesOut:
-    """What is said of one event; what has to be explained is explained within a time limit."""
-    matches = []
-    seen = timed(event) if request.explain or request.why_not else None
-    for rule, bindings in rules:
-        why = None
-        if request.explain and seen is not None:
-            why = matcher.explain(parse(rule.rule), seen).to_json()
-        about: dict[str, Any] = {"id": rule.id, "tags": sorted(rule.tags), "data": rule.data}
-        about |= {"priority": rule.priority, "bindings": bindings, "explanation": why}
-        matches.append(RuleMatch(**about))
-    near = None
-    if request.why_not and seen is not None:
-        misses = matcher.why_not(seen, request.why_not)
-        near = [NearMissOut(id=miss.id, lacked=miss.lacked) for miss in misses]
-    return EventMatchesOut(matches=matches, near=near)
+def _explained(
+    live: LiveRules, state: RulesState, request: MatchRequest, found: Matches
+) -> list[str]:
+    """What is said of each event, with explanations or near misses, within a time limit."""
+    matcher, options = state.matcher, request.options
+    results = []
+    with live.timed.explaining() as timed:
+        for event, rules in zip(request.events, found, strict=True):
+            seen = timed(event)
+            matches = []
+            for rule_id, bindings in rules.items():
+                if (details := details_or_none(matcher, rule_id)) is None:
+                    continue
+                why = None
+                if options.explain:
+                    why = matcher.explain(parse(details.rule), seen).to_json()
+                matches.append(_match_text(details, bindings, why))
+            near = "null"
+            if options.why_not:
+                misses = matcher.why_not(seen, options.why_not)
+                near = dumps([{"id": miss.id, "lacked": miss.lacked} for miss in misses])
+            results.append(f'{{"matches":[{",".join(matches)}],"near":{near}}}')
+    return results
+
+
+def _match_text(
+    rule: RuleDetails, bindings: Bindings | None, explanation: dict[str, object] | None
+) -> str:
+    about: dict[str, Any] = {"id": rule.id, "tags": sorted(rule.tags), "data": rule.data}
+    about |= {"priority": rule.priority, "bindings": bindings, "explanation": explanation}
+    return RuleMatch(**about).model_dump_json()

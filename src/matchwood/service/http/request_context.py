@@ -23,21 +23,24 @@ def bare_service(request: Request) -> MatchingService:
     return service
 
 
-def ready_to_match(request: Request) -> MatchingService:
+# What follows is awaited for every request: FastAPI calls what is not asynchronous in a thread.
+
+
+async def ready_to_match(request: Request) -> MatchingService:
     """The service or replica; a problem if it is not ready."""
     service = bare_service(request)
     service.check_ready()
     return service
 
 
-def ready_service(request: Request) -> Service:
+async def ready_service(request: Request) -> Service:
     """The service; a problem if it is not ready. Applications of replicas have no such routes."""
-    service = ready_to_match(request)
+    service = await ready_to_match(request)
     assert isinstance(service, Service)
     return service
 
 
-def secret_of(request: Request) -> str | None:
+async def secret_of(request: Request) -> str | None:
     """The key or ticket that a request was sent with."""
     return secret_in(request.headers)
 
@@ -49,9 +52,9 @@ def secret_in(headers: Mapping[str, str]) -> str | None:
 
 
 def _caller(*roles: str) -> Any:
-    def caller(request: Request) -> Key:
+    async def caller(request: Request) -> Key:
         keys: Keys = bare_service(request).keys
-        return keys.require(secret_of(request), *roles)
+        return keys.require(secret_in(request.headers), *roles)
 
     return caller
 

@@ -26,8 +26,16 @@ function parameterRow({ name, in: place, required, schema, description }) {
   return row(name, description ? `${about}. ${description}` : about);
 }
 
+function fieldRows(schema) {
+  const required = new Set(schema?.required || []);
+  return Object.entries(schema?.properties || {}).map(([field, about]) => {
+    const text = `: ${typeOf(about)}${required.has(field) ? ", required" : ""}`;
+    return row(field, about.description ? `${text}. ${about.description}` : text);
+  });
+}
+
 const contentRows = (content) =>
-  Object.entries(content || {}).map(([type, { schema }]) => row(type, `: ${typeOf(schema)}`));
+  Object.entries(content || {}).flatMap(([type, { schema }]) => [row(type, `: ${typeOf(schema)}`), ...fieldRows(schema)]);
 
 function operation(method, path, about) {
   const answers = Object.entries(about.responses).map(([status, { description, content }]) => {
@@ -46,17 +54,12 @@ function operation(method, path, about) {
 }
 
 function model(name, schema) {
-  const required = new Set(schema.required || []);
-  const rows = Object.entries(schema.properties || {}).map(([field, about]) => {
-    const text = `: ${typeOf(about)}${required.has(field) ? ", required" : ""}`;
-    return row(field, about.description ? `${text}. ${about.description}` : text);
-  });
   return element(
     "details",
     { class: "operation", id: `model-${name}` },
     element("summary", {}, element("code", {}, name)),
     element("p", {}, schema.description || ""),
-    ...list("Fields", rows),
+    ...list("Fields", fieldRows(schema)),
   );
 }
 

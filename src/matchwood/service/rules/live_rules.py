@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
 
 from matchwood.language.errors import EventError
+from matchwood.language.events import Event
 from matchwood.match.parts.rule_columns import RuleDetails
 from matchwood.match.store.snapshot import Snapshot
 from matchwood.matcher import Bindings, Matcher
@@ -25,8 +26,10 @@ T = TypeVar("T")
 FEW_EVENTS = 3
 # Attempts to match while the rules keep changing, before changes have to wait.
 ATTEMPTS = 3
-# For each event, the rules that are true of it, with the bindings of their variables.
-Matches = list[list[tuple[RuleDetails, Bindings | None]]]
+# The most rules whose texts are remembered; beyond that, all are forgotten.
+MOST_WRITTEN = 100_000
+# For each event, the ids of the rules that are true of it, with the bindings of their variables.
+Matches = list[dict[str, Bindings | None]]
 
 
 class RulesState(NamedTuple):
@@ -55,6 +58,8 @@ class LiveRules:
         self.timed = TimedMatching(limits, made_with)
         self.timed.suspend = self._suspend_unless_held
         self.suspend: Callable[[list[Suspension]], None] = lambda suspensions: None
+        # What was written of rules in answers of one state.
+        self._written: tuple[RulesState, dict[str, str]] = (self.state, {})
         self._held_by = 0  # the thread that has made changes wait, to match without them
 
     # Changes
@@ -130,12 +135,12 @@ class LiveRules:
     ) -> Matches:
         """For each event the rules that are true of it. `bodies` are the same events as JSON."""
         matcher = state.matcher
-        matches: list[dict[str, Bindings | None]] = []
+        matches: Matches = []
         try:
             if matcher.calls_operators:  # only they bind variables
                 for event in events:
                     bound = matcher.match(event, tags=tags, limit=limit, bindings=True)
-                    matches.append({**bound})
+                    matches.append({rule_id: found or None for rule_id, found in bound.items()})
             elif len(events) <= FEW_EVENTS or self._may_take_long(state, max(map(len, bodies))):
                 for event, body in zip(events, bodies, strict=True):
                     matches.append(dict.fromkeys(self.timed.ids(matcher, event, body, tags, limit)))
@@ -146,23 +151,38 @@ class LiveRules:
                 for event, rule_id in pairs:
                     matches[event][rule_id] = None
         except EventError as error:
-            raise event_problem(error) from None
+            raise _problem_of(error, events) from None
         total = sum(map(len, matches))
         if total > self._limits.batch_matches:
             detail = f"{total:,} matches, the limit is {self._limits.batch_matches:,}: use `limit`"
             raise RequestProblem("answer-too-large", detail, limit=self._limits.batch_matches)
-        return [
-            [
-                (details, bindings or None)
-                for rule_id, bindings in of_event.items()
-                if (details := details_or_none(matcher, rule_id))
-            ]
-            for of_event in matches
-        ]
+        return matches
+
+    def written(
+        self, state: RulesState, rule_id: str, write: Callable[[RuleDetails], str]
+    ) -> str | None:
+        """What `write` makes of a rule, remembered; None if the rule was removed meanwhile."""
+        of, texts = self._written
+        if of is not state or len(texts) >= MOST_WRITTEN:
+            of, texts = self._written = state, {}
+        text = texts.get(rule_id)
+        if text is None and (details := details_or_none(state.matcher, rule_id)) is not None:
+            text = texts[rule_id] = write(details)
+        return text
 
     def _may_take_long(self, state: RulesState, size: int) -> bool:
         snapshot = state.matcher.store.snapshot
         return size >= MEASURED_BYTES and self.timed.may_take_long(snapshot, size)
+
+
+def _problem_of(error: EventError, events: Sequence[Mapping[str, Any]]) -> RequestProblem:
+    """The problem of the first event that cannot be matched."""
+    for index, event in enumerate(events):
+        try:
+            Event(event)
+        except EventError as own:
+            return event_problem(own, index)
+    return event_problem(error)
 
 
 def details_or_none(matcher: Matcher, rule_id: str) -> RuleDetails | None:

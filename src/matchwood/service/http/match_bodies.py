@@ -1,0 +1,179 @@
+"""The bodies of `POST /match`: events are matched by the text that came, and answers are written
+as text.
+
+To validate and build an object for every event and every match would take longer than matching.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
+
+from matchwood.match.parts.rule_columns import RuleDetails
+from matchwood.service.delivery.event_bodies import (
+    STRICT,
+    check_count,
+    check_depth,
+    check_size,
+    checked_json,
+    dumps,
+)
+from matchwood.service.http.models import MatchIn
+from matchwood.service.problems import RequestProblem
+from matchwood.service.settings import Limits
+
+_BLANKS = re.compile("[ \\t\\n\\r]*")
+# Reads a value at a place of a text: the value, and the place behind it.
+ReadValue = Callable[[str, int], tuple[Any, int]]
+
+
+class MatchRequest(NamedTuple):
+    """What is to be matched."""
+
+    options: MatchIn  # all but the events
+    events: list[dict[str, Any]]
+    texts: list[str]  # the same events as JSON
+    single: bool  # it is one event, rather than a batch
+
+
+def match_request(body: bytes, limits: Limits) -> MatchRequest:
+    """Parse a body, and check its form and the form and size of each event."""
+    fields, texts = _read(body)
+    events = fields.get("events")
+    single = events is None
+    if isinstance(events, list):
+        check_count(len(events), limits)
+    options = _options(fields)
+    if single == (fields.get("event") is None):
+        detail = "either `event` or `events` is required, and not both"
+        raise RequestProblem("invalid-request", detail)
+    read = [fields["event"]] if events is None else events
+    own = texts["event" if single else "events"]
+    checked = [
+        _checked(event, text, index, limits)
+        for index, (event, text) in enumerate(zip(read, own, strict=True))
+    ]
+    return MatchRequest(options, read, checked, single)
+
+
+def _read(body: bytes) -> tuple[dict[str, Any], dict[str, list[str]]]:
+    """The fields of a body, and the texts of its events."""
+    texts: dict[str, list[str]] = {}
+
+    def value(text: str, at: int) -> tuple[Any, int]:
+        return STRICT.raw_decode(text, at)
+
+    def event(text: str, at: int) -> tuple[Any, int]:
+        found, end = STRICT.raw_decode(text, at)
+        texts["event"] = [text[at:end]]
+        return found, end
+
+    def events(text: str, at: int) -> tuple[Any, int]:
+        if not text.startswith("[", at):
+            return STRICT.raw_decode(text, at)
+        return _items(text, at, texts.setdefault("events", []))
+
+    readers: dict[str, ReadValue] = {"event": event, "events": events}
+    try:
+        text = body.decode()
+        start = _after_blanks(text, 0)
+        if not text.startswith("{", start):
+            STRICT.decode(text)
+            raise RequestProblem("invalid-request", "the body must be an object")
+        fields, end = _fields(text, start, lambda name: readers.get(name, value))
+        if _after_blanks(text, end) != len(text):
+            raise json.JSONDecodeError("Extra data", text, end)
+    except RecursionError:
+        raise RequestProblem("bad-request", "the body is nested too deeply") from None
+    except ValueError as error:
+        raise RequestProblem("bad-request", f"the body is not JSON: {error}") from None
+    return fields, texts
+
+
+def _fields(text: str, at: int, reader: Callable[[str], ReadValue]) -> tuple[dict[str, Any], int]:
+    """The fields of the object at a place, each read by its reader."""
+    fields: dict[str, Any] = {}
+    at = _after_blanks(text, at + 1)
+    if text.startswith("}", at):
+        return fields, at + 1
+    while True:
+        if not text.startswith('"', at):
+            raise json.JSONDecodeError("Expecting a name in double quotes", text, at)
+        name, at = STRICT.raw_decode(text, at)
+        at = _after(text, at, ":")
+        fields[name], at = reader(name)(text, at)
+        at = _after_blanks(text, at)
+        if text.startswith("}", at):
+            return fields, at + 1
+        at = _after(text, at, ",")
+
+
+def _items(text: str, at: int, texts: list[str]) -> tuple[list[Any], int]:
+    """The items of the list at a place; `texts` gets the text of each."""
+    items: list[Any] = []
+    texts.clear()
+    at = _after_blanks(text, at + 1)
+    if text.startswith("]", at):
+        return items, at + 1
+    while True:
+        item, end = STRICT.raw_decode(text, at)
+        items.append(item)
+        texts.append(text[at:end])
+        at = _after_blanks(text, end)
+        if text.startswith("]", at):
+            return items, at + 1
+        at = _after(text, at, ",")
+
+
+def _after(text: str, at: int, sign: str) -> int:
+    """The place behind a sign and the blanks around it."""
+    at = _after_blanks(text, at)
+    if not text.startswith(sign, at):
+        raise json.JSONDecodeError(f"Expecting {sign!r}", text, at)
+    return _after_blanks(text, at + 1)
+
+
+def _after_blanks(text: str, at: int) -> int:
+    blanks = _BLANKS.match(text, at)
+    return at if blanks is None else blanks.end()
+
+
+def _options(fields: dict[str, Any]) -> MatchIn:
+    """The fields of a body, checked; events that are objects are left out."""
+    plain = dict(fields)
+    if isinstance(fields.get("event"), dict):
+        plain["event"] = {}
+    events = fields.get("events")
+    if isinstance(events, list):
+        right = all(isinstance(event, dict) for event in events)
+        plain["events"] = [] if right else events
+    try:
+        return MatchIn.model_validate(plain)
+    except ValidationError as error:
+        mistakes = error.errors(include_url=False, include_context=False)
+        raise RequestValidationError(
+            [{**mistake, "loc": ("body", *mistake["loc"])} for mistake in mistakes]
+        ) from None
+
+
+def _checked(event: dict[str, Any], text: str, index: int, limits: Limits) -> str:
+    """The text of an event that can be matched; what has escapes is written anew."""
+    if "\\" in text:
+        return checked_json(event, index, limits)
+    check_size(len(text.encode()), index, limits)
+    check_depth(event, index)
+    return text
+
+
+def plain_match(rule: RuleDetails) -> str:
+    """`RuleMatch` of a rule as JSON, without bindings and explanation."""
+    tags = dumps(sorted(rule.tags)) if rule.tags else "[]"
+    return (
+        f'{{"id":{dumps(rule.id)},"tags":{tags},"priority":{float(rule.priority)!r},'
+        f'"data":{rule.data_text or "null"},"bindings":null,"explanation":null}}'
+    )
