@@ -12,13 +12,19 @@ from matchwood.match.batch.sweep import pair_buffers
 from matchwood.match.batch.sweep.sweep_kernels import LEAST_ROOM
 from matchwood.match.event import strategy_choice
 from matchwood.match.event.event_strategies import NAMED_STRATEGIES
-from matchwood.match.event.strategies import bound_strategy, cell_strategy, walk_strategy
+from matchwood.match.event.strategies import (
+    bound_strategy,
+    cell_strategy,
+    jump_strategy,
+    walk_strategy,
+)
 
 # What a matcher must learn before it changes its strategy: nothing, so that it always does.
 NO_PATIENCE = {
     strategy_choice: {"MEASURED_EVERY": 1, "MEASURES_NEEDED": 1, "MEASURED_LATER_EVERY": 1},
     cell_strategy: {"LEAST_RECORDS": 0, "LEAST_SHARE": 0.0},
     bound_strategy: {"EXPECTED_SHARE": 1e9},
+    jump_strategy: {"EXPECTED_SHARE": 1e9},
     walk_strategy: {"EXPECTED_SHARE": 1e9},
 }
 LEARNING = "learning"

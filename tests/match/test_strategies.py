@@ -138,6 +138,7 @@ def test_every_strategy_is_forced():
             "bounds, likely literals",
             "cells, all literals",
             "cells, likely literals",
+            "jumps",
             "walk",
             "learning",
         )

@@ -74,7 +74,7 @@ def event(random: random.Random) -> dict[str, Any]:
 def run(segment: Segment, events: list[dict[str, Any]]) -> None:
     """All kernels: one event at a time by each strategy, and all of them in a sweep."""
     matcher = SegmentMatcher(segment)
-    for strategy in ("push", "bounds, all literals", "cells, all literals", "walk"):
+    for strategy in ("push", "bounds, all literals", "cells, all literals", "jumps", "walk"):
         matcher.force(strategy)
         for each in events:
             matcher.match(each)

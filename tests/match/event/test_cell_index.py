@@ -15,7 +15,12 @@ from matchwood.lab.workloads.string_rules import StringRules
 from matchwood.match.event import strategy_choice
 from matchwood.match.event.cell_index import CELLS, cell_index
 from matchwood.match.event.cell_tree_kernels import LEAF
-from matchwood.match.event.strategies import bound_strategy, cell_strategy, walk_strategy
+from matchwood.match.event.strategies import (
+    bound_strategy,
+    cell_strategy,
+    jump_strategy,
+    walk_strategy,
+)
 
 WORKLOADS = {
     "abe-gen": lambda n: AbeGen(rules=n, attributes=40, cardinality=20, seed=3),
@@ -180,7 +185,7 @@ def test_cells_that_were_learnt_to_be_worth_it(monkeypatch):
     """In ordinary use, cells are built in the background once events have shown that they pay."""
     monkeypatch.setattr(cell_strategy, "LEAST_SHARE", 0.0)  # however little time records take
     monkeypatch.setattr(strategy_choice, "WORTHWHILE_SHARE", 1e9)  # however long cells take
-    for other in (bound_strategy, walk_strategy):
+    for other in (bound_strategy, jump_strategy, walk_strategy):
         monkeypatch.setattr(other, "EXPECTED_SHARE", 0.0)  # so that it is not tried
     random = np.random.default_rng(1)
 

@@ -23,5 +23,6 @@ Modules:
 - `cell_index`: rows of bits over cells of codes, in the leaves of a tree;
 - `bound_index`: bits in the order in which intervals begin and end;
 - `event_kernels`, `push_kernels`, `stab_kernels`, `literal_kernels`, `walk_kernels`,
-  `woken_kernels`, `cell_kernels`, `cell_tree_kernels`, `bound_kernels`: compiled code.
+  `woken_kernels`, `cell_kernels`, `cell_tree_kernels`, `bound_kernels`, `jump_kernels`: compiled
+  code.
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from matchwood.match.event.strategies.bound_strategy import BoundStrategy
 from matchwood.match.event.strategies.cell_strategy import CellStrategy
+from matchwood.match.event.strategies.jump_strategy import JumpStrategy
 from matchwood.match.event.strategies.push_strategy import PushStrategy
 from matchwood.match.event.strategies.walk_strategy import WalkStrategy
 from matchwood.match.event.strategy import EventStrategy
@@ -14,6 +15,7 @@ EVENT_STRATEGIES: tuple[EventStrategy, ...] = (
     PushStrategy(),
     BoundStrategy(),
     CellStrategy(),
+    JumpStrategy(),
     WalkStrategy(),
 )
 
