@@ -33,13 +33,14 @@ GROUP_BYTES = 64 << 20
 
 
 class FileFacts(NamedTuple):
-    """What a task has written, and the figures of its events that could be read."""
+    """What a task has written, and the figures of its events."""
 
     file: str | None  # its name; None if there was nothing to write
     rows: int
     events: dict[int, int]  # by the largest power of two in their number of matches; -1 for none
     rule_indexes: NDArray[np.int64]  # of the rules that matched
     rule_counts: NDArray[np.int64]
+    rejected: int  # events that could not be read
 
     @classmethod
     def read(cls, data: bytes) -> FileFacts:
@@ -77,6 +78,7 @@ class FileWriter(MatchWriter):
         self._parquet: Any = None
         self._waiting: list[Any] = []
         self._waiting_rows = self._waiting_bytes = self._written = 0
+        self._rejected = 0
         self._powers: dict[int, int] = {}
         self._of_rule = np.zeros(1, np.int64)  # the matches of rule i are at i + 1
 
@@ -90,6 +92,7 @@ class FileWriter(MatchWriter):
 
     def rejected(self, kept: Sequence[Any], rejected: list[tuple[int, str]]) -> Iterator[Any]:
         self._kinds = [column.type for column in kept]
+        self._rejected += len(rejected)
         yield from super().rejected(kept, rejected)
 
     def matches(
@@ -152,9 +155,8 @@ class FileWriter(MatchWriter):
         if self._kinds is None:
             return
         matched = np.flatnonzero(self._of_rule[1:])
-        facts = FileFacts(
-            self._file, self._written, self._powers, matched, self._of_rule[1:][matched]
-        )
+        counts = self._of_rule[1:][matched]
+        facts = FileFacts(self._file, self._written, self._powers, matched, counts, self._rejected)
         nulls = [pa.nulls(1, kind) for kind in (*self._kinds, *self._types, pa.string())]
         columns = [*nulls, pa.array([pickle.dumps(tuple(facts))], pa.binary())]
         yield pa.RecordBatch.from_arrays(columns, [*self._names, FACTS])

@@ -181,8 +181,9 @@ def _writable(kind: DataType) -> bool:
     return kind.typeName() in _PLAIN_TYPES or isinstance(kind, DecimalType)
 
 
-def counts_of(facts: list[FileFacts], rejected: int, compiled: CompiledRules) -> Counts:
+def counts_of(facts: list[FileFacts], compiled: CompiledRules) -> Counts:
     """The figures of all tasks together."""
+    rejected = sum(one.rejected for one in facts)
     powers: dict[int, int] = {}
     for one in facts:
         for power, events in one.events.items():

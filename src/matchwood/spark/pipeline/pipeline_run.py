@@ -402,7 +402,7 @@ class _PipelineRun:
         with ExitStack() as stack:
             with self.stage("match"):
                 rejected, facts = stack.enter_context(output.matched())
-                counts = counts_of(facts, rejected.count(), compiled)
+                counts = counts_of(facts, compiled)
                 counts = count_reasons(counts, rejected, REASON)
                 self.outcome = f"{counts.events:,} events, {counts.matches:,} matches"
             with self.stage("write"):
