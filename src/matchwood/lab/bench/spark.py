@@ -16,9 +16,10 @@ from __future__ import annotations
 
 import multiprocessing
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -87,10 +88,10 @@ def in_process(work: Callable[..., Done], *arguments: Any) -> Done:
         return pool.submit(work, *arguments).result()
 
 
-def session(cores: int) -> SparkSession:
+def session(cores: int, settings: Mapping[str, str] = MappingProxyType({})) -> SparkSession:
     from matchwood.spark.session import local_session
 
-    return local_session(cores, SETTINGS)
+    return local_session(cores, {**SETTINGS, **settings})
 
 
 def two_cores(folder: str, sizes: dict[str, int]) -> dict[str, Figures]:
