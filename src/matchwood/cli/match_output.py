@@ -161,8 +161,10 @@ class JsonOutput:
             self._ids = self._facts.as_json(ids)
         if not len(events):
             return
-        order = np.argsort(events, kind="stable")
-        events, texts = events[order], self._ids[rules[order]].tolist()
+        if np.any(events[1:] < events[:-1]):
+            order = np.argsort(events, kind="stable")
+            events, rules = events[order], rules[order]
+        texts = self._ids[rules].tolist()
         starts = np.flatnonzero(np.r_[True, events[1:] != events[:-1]])
         names = (events[starts].astype(np.int64) + first).tolist()
         bounds = [*starts.tolist(), len(texts)]

@@ -19,7 +19,7 @@ MAX_FIELD = 1 << 24
 MAX_LINE = 1 << 26
 
 # Bytes of a file of lines that are read at a time: few enough to stay in the processor's cache.
-PIECE = 1 << 20
+PIECE = 1 << 21
 
 # The most characters that a `BadRow` keeps of a line that cannot be read.
 KEPT_CHARACTERS = 10_000

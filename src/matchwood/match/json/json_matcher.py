@@ -84,6 +84,7 @@ class JsonMatcher:
         self._free: list[JsonThreadScratch] = []  # append and pop are atomic: threads share it
         self._rows: list[CodeRows] = []
         self.row_cost = LearntCost("rows of JSON", _ROW_SECONDS)
+        self._row_seconds, self._rows_timed = 0.0, 0  # of the slices since the last measurement
         self.codes_cost = LearntCost("codes of JSON", _CODES_SECONDS)
 
     @classmethod
@@ -260,8 +261,15 @@ class JsonMatcher:
             yield events[:pairs], rules[:pairs]
             started = time.thread_time()
         self._free.append(scratch)
-        if count:
-            self.row_cost.learn(taken / count)
+        self._note_rows(taken, count)
+
+    def _note_rows(self, seconds: float, rows: int) -> None:
+        """Learn what a row costs, from at least as many as a sweep has: each of few costs more."""
+        self._row_seconds += seconds
+        self._rows_timed += rows
+        if self._rows_timed >= EVENTS:
+            self.row_cost.learn(self._row_seconds / self._rows_timed)
+            self._row_seconds, self._rows_timed = 0.0, 0
 
     def _scratch(self) -> JsonThreadScratch:
         scratch = self._free.pop() if self._free else JsonThreadScratch(self._matcher, self._index)
