@@ -6,8 +6,8 @@
 One process of `matchwood serve` on a SQLite file, which survives a loss of power (`synchronous`
 is `full`), with the subscriptions of the Audiences workload; the publisher runs beside it, on the
 same cores. Events are published in batches of 100 from two connections, then one by one, and then
-one by one while an event that matches tens of thousands of subscriptions is published. Finally, a
-service with many more subscriptions is stopped, killed and started again.
+one by one while an event that matches tens of thousands of subscriptions is published. Finally,
+services with as many subscriptions, and with many more, are stopped, killed and started again.
 """
 
 from __future__ import annotations
@@ -137,7 +137,8 @@ def main() -> None:
         results["one by one"] = singles(served, events, options.singles)
         results["beside a crowd"] = crowded(served, events, options.crowd)
     if options.restart:
-        results |= restarted(Audiences(rules=options.restart, seed=options.seed))
+        for count in (options.subscriptions, options.restart):
+            results |= restarted(Audiences(rules=count, seed=options.seed))
     common = {"workload": "Audiences", "subscriptions": options.subscriptions}
     report("service", common, results)
 
@@ -223,13 +224,16 @@ def crowded(served: Served, events: list[bytes], crowd: int) -> Figures:
 
 
 def restarted(workload: Audiences) -> dict[str, Figures]:
-    """Seconds from the start of the process until it is ready, with a snapshot to start from."""
+    """Seconds from the start of the process until it is ready, with a snapshot to start from: once
+    after the one before was told to stop, and once after it was killed.
+    """
     results = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with serving(folder) as served:
             loaded = subscribed(served, workload)
-        for title, how in (("stopped", signal.SIGTERM), ("killed", signal.SIGKILL)):
+            served.stop()
+        for title, then in (("stopped", signal.SIGKILL), ("killed", signal.SIGTERM)):
             started = time.perf_counter()
             with serving(folder) as served:
                 seconds = time.perf_counter() - started
@@ -239,8 +243,8 @@ def restarted(workload: Audiences) -> dict[str, Figures]:
                 figures = {"ready_seconds": seconds, "first_event_ms": first}
                 figures |= {"subscriptions": workload.rules, **loaded}
                 figures["gib"] = bytes_of(served.process.pid) / 2**30
-                results[f"restart: {title}"] = figures
-                served.stop(how)
+                results[f"{workload.rules:,}, {title}"] = figures
+                served.stop(then)
             loaded = {}
     return results
 

@@ -44,16 +44,17 @@ from matchwood.service.settings import Settings
 from matchwood.service.storage.database_lock import DatabaseTaken
 
 log = logging.getLogger("matchwood.service")
+# Those that are requested most come first: routes are tried in this order.
 ROUTES = (
-    rule_routes,
     match_routes,
     event_routes,
+    delivery_routes,
+    operation_routes,
     bulk_routes,
     subscription_routes,
-    delivery_routes,
-    dead_letter_routes,
     waiting_routes,
-    operation_routes,
+    dead_letter_routes,
+    rule_routes,
     schema_routes,
     page_routes,
 )
