@@ -47,6 +47,13 @@ def test_the_environment_goes_before_the_file(tmp_path) -> None:
             "MATCHWOOD_LIMITS_STREAMZ: there is no such setting, "
             "did you mean MATCHWOOD_LIMITS_STREAMS?",
         ),
+        (
+            {},
+            {"MATCHWOOD_LIMIT_STREAMS": "5"},
+            "MATCHWOOD_LIMIT_STREAMS: there is no such setting, "
+            "did you mean MATCHWOOD_LIMITS_STREAMS?",
+        ),
+        ({}, {"MATCHWOOD_PROT": "80"}, "there is no such setting, did you mean MATCHWOOD_PORT?"),
         ({}, {"MATCHWOOD_WEBHOOKS_PRIVATE_ADDRESSES": "maybe"}, "must be true or false"),
         ({"aliases": {"a": 5}}, {}, "aliases: the aliases of 'a' are a name or several"),
         ({"aliases": {"a*": "b"}}, {}, "aliases: the alias 'b' of 'a*'"),
@@ -63,6 +70,15 @@ def test_the_environment_goes_before_the_file(tmp_path) -> None:
 def test_mistakes_are_named(given, environment, said: str) -> None:
     with pytest.raises(SettingsError, match=re.escape(said)):
         Settings.read(given, environment)
+
+
+def test_variables_of_others_are_left_alone() -> None:
+    variables = {
+        "MATCHWOOD_SERVICE_HOST": "10.0.0.1",  # as Kubernetes sets it
+        "MATCHWOOD_PORT_8000_TCP_ADDR": "10.0.0.1",
+        **{f"MATCHWOOD_{name}": "x" for name in ("COMPILE", "DEVICE", "KEY", "SERVER", "TICKET")},
+    }
+    assert Settings.read({}, variables) == Settings.read({}, {})
 
 
 def test_files_that_cannot_be_read_are_named(tmp_path) -> None:

@@ -19,6 +19,10 @@ from matchwood.language.aliases import Aliases, aliases_of
 
 # The prefix of environment variables that are settings.
 ENVIRONMENT_PREFIX = "MATCHWOOD_"
+# Variables with this prefix that are read elsewhere, by the library and by the commands.
+_OF_OTHERS = {"compile", "device", "kernels", "key", "server", "ticket"}
+# How much alike two names are, from 0 to 1, if one is likely to be the other mistyped.
+_NEARLY = 0.75
 # Seconds of a day.
 DAY = 86_400.0
 
@@ -336,8 +340,32 @@ def _from_environment(settings: Settings, variables: Mapping[str, str]) -> Setti
                 values[setting.name] = table
         elif setting.name not in ("keys", "aliases") and (text := variables.get(name)) is not None:
             values[setting.name] = _parsed(before, text, name)
+    _refuse_mistyped(settings, variables)
     filled: Settings = _filled(settings, values, "")
     return filled
+
+
+def _refuse_mistyped(settings: Settings, variables: Mapping[str, str]) -> None:
+    """Refuse variables that are nearly settings. Others may be meant for someone else.
+
+    Kubernetes, for one, sets `MATCHWOOD_SERVICE_HOST` for a service that is called matchwood.
+    """
+    known: list[str] = []
+    for setting in fields(settings):
+        inner = getattr(settings, setting.name)
+        if isinstance(inner, Limits | WebhookSettings):
+            known += [f"{setting.name}_{each.name}" for each in fields(inner)]
+        else:
+            known.append(setting.name)
+    for variable in variables:
+        name = variable.removeprefix(ENVIRONMENT_PREFIX).lower()
+        if not variable.startswith(ENVIRONMENT_PREFIX) or name in {*known, *_OF_OTHERS}:
+            continue
+        if near := get_close_matches(name, known, 1, _NEARLY):
+            raise SettingsError(
+                f"{variable}: there is no such setting, "
+                f"did you mean {ENVIRONMENT_PREFIX}{near[0].upper()}?"
+            )
 
 
 def _refuse_unknown(variables: Mapping[str, str], prefix: str, known: set[str]) -> None:

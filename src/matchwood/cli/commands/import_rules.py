@@ -167,7 +167,9 @@ def _summarise(
         listed = [{"id": each.id, "source": each.source, "reason": each.reason} for each in refused]
         print_json({"file": str(output), "imported": written, "not_imported": listed})
     else:
-        sentence = f"{written:,} rules imported, {len(refused):,} not"
+        sentence = (
+            f"{written:,} {'rule' if written == 1 else 'rules'} imported, {len(refused):,} not"
+        )
         if strict and refused:
             sentence += "; nothing was written, because of --strict"
         print(sentence, file=sys.stderr)
