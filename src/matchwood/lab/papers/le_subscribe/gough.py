@@ -20,16 +20,16 @@ from matchwood.lab.papers.le_subscribe import gough_kernels as kernels
 from matchwood.lab.papers.le_subscribe.gough_kernels import ANY
 from matchwood.lab.papers.le_subscribe.row_layout import AXIS, HIGH, LOW
 from matchwood.lab.papers.le_subscribe.subscription_algorithm import (
-    SubscriptionAlgorithm,
+    FixedSubscriptions,
     SubscriptionRows,
 )
-from matchwood.lab.papers.shared.protocol import Algorithm, OverBudget, Rules
+from matchwood.lab.papers.shared.protocol import OverBudget, Rules
 
 # The most rules in the sets of one level, and also the most edges of all levels together.
 BUDGET = 1 << 25
 
 
-class Gough(SubscriptionAlgorithm):
+class Gough(FixedSubscriptions):
     """Rules along all paths on which they may be true.
 
     >>> gough = Gough({1: "price <= 10 and kind = 'toy'", 2: "price <= 20", 3: "kind = 'car'"})
@@ -44,9 +44,6 @@ class Gough(SubscriptionAlgorithm):
     def __init__(self, rules: Rules = (), budget: int = BUDGET) -> None:
         self.budget = budget
         super().__init__(rules)
-
-    add = Algorithm.add
-    remove = Algorithm.remove
 
     def lay_out(self, subscriptions: SubscriptionRows) -> None:
         rules = len(subscriptions.start) - 1
@@ -89,12 +86,6 @@ class Gough(SubscriptionAlgorithm):
             np.concatenate([empty, *(level[i] for level in self._levels)]) for i in (1, 2, 3)
         )
         self._levels.clear()
-
-    def take(self, number: int, rows: Int32Array) -> None:
-        raise NotImplementedError  # never called: `add` refuses
-
-    def drop(self, number: int, rows: Int32Array) -> None:
-        raise NotImplementedError
 
     def find(self, codes: Int32Array) -> Int32Array:
         leaf, levels = kernels.walk(

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from matchwood.kernels.array_types import Int32Array, Int64Array
-from matchwood.lab.papers.shared.box_algorithm import BoxAlgorithm, BoxArrays
+from matchwood.lab.papers.shared.box_algorithm import BoxAlgorithm, BoxArrays, FixedBoxes
 from matchwood.lab.papers.shared.protocol import Id, Work
 from matchwood.lab.papers.shared.rule_numbers import roomy
 
@@ -35,7 +35,7 @@ class SubscriptionRows(NamedTuple):
         return np.repeat(np.arange(len(self.start) - 1, dtype=np.int32), np.diff(self.start))
 
 
-class SubscriptionAlgorithm(BoxAlgorithm):
+class FixedSubscriptions(FixedBoxes):
     """Rules as rows by number: rows[at[n]:at[n] + size[n]], for algorithms that read them."""
 
     def index(self, boxes: BoxArrays) -> None:
@@ -44,8 +44,28 @@ class SubscriptionAlgorithm(BoxAlgorithm):
         self.rows, self._used = subscriptions.rows, len(subscriptions.rows)
         self.at = subscriptions.start[:-1].copy()
         self.size = np.diff(subscriptions.start).astype(np.int32)
-        self._gone = 0  # rules since then, whose rows, predicates and nodes may still be there
         self.lay_out(subscriptions)
+
+    def worked(self, predicates: int, nodes: int, candidates: int) -> None:
+        """Note the work of a match. Candidates are boxes, of which a rule may have several."""
+        self.work = Work(int(predicates), int(nodes), min(int(candidates), len(self._rule_numbers)))
+
+    @abstractmethod
+    def lay_out(self, subscriptions: SubscriptionRows) -> None:
+        """Take the first subscriptions."""
+
+    @property
+    def rows_bytes(self) -> int:
+        """Bytes of all rows, and of their positions."""
+        return 12 * self._used + self.at.nbytes + self.size.nbytes
+
+
+class SubscriptionAlgorithm(FixedSubscriptions, BoxAlgorithm):
+    """The same with rows that come and go."""
+
+    def index(self, boxes: BoxArrays) -> None:
+        self._gone = 0  # rules since then, whose rows, predicates and nodes may still be there
+        super().index(boxes)
 
     def insert(self, box: int, axis: Int32Array, low: Int32Array, high: Int32Array) -> None:
         rows = np.column_stack((axis, low, high)).astype(np.int32)
@@ -67,14 +87,6 @@ class SubscriptionAlgorithm(BoxAlgorithm):
         if self._gone > len(self._rules) + _FEW:
             self.build(self._rules)
 
-    def worked(self, predicates: int, nodes: int, candidates: int) -> None:
-        """Note the work of a match. Candidates are boxes, of which a rule may have several."""
-        self.work = Work(int(predicates), int(nodes), min(int(candidates), len(self._rule_numbers)))
-
-    @abstractmethod
-    def lay_out(self, subscriptions: SubscriptionRows) -> None:
-        """Take the first subscriptions."""
-
     @abstractmethod
     def take(self, number: int, rows: Int32Array) -> None:
         """Take one more; its number is the next, or that of one that was dropped."""
@@ -82,8 +94,3 @@ class SubscriptionAlgorithm(BoxAlgorithm):
     @abstractmethod
     def drop(self, number: int, rows: Int32Array) -> None:
         """Drop one that was taken."""
-
-    @property
-    def rows_bytes(self) -> int:
-        """Bytes of all rows, and of their positions."""
-        return 12 * self._used + self.at.nbytes + self.size.nbytes

@@ -58,8 +58,8 @@ def _is_boxes(rule: Node) -> bool:
     return True
 
 
-class BoxAlgorithm(Algorithm):
-    """Rules as boxes by number, and what all algorithms over them share.
+class FixedBoxes(Algorithm):
+    """Rules as boxes by number, and what all algorithms over them share, even those built once.
 
     An event with a list in an attribute of the rules has no codes: each rule is then evaluated.
     """
@@ -81,6 +81,48 @@ class BoxAlgorithm(Algorithm):
         self._always = set(np.flatnonzero(np.diff(arrays.start) == 0).tolist())
         self._known = len(self._axes)  # axes that the index has seen: a later one may have no box
         self.index(arrays)
+
+    def match(self, event: Mapping[str, object]) -> list[Id]:
+        codes = self._axes.codes(event)
+        if codes is None:
+            seen = Event(event)
+            self.work = Work(candidates=len(self._rules))
+            trees = ((rule_id, parse(rule)) for rule_id, rule in self._rules.items())
+            return [rule_id for rule_id, tree in trees if evaluate(tree, seen) is True]
+        numbers = self._rule_of[self.find(codes[: self._known])]
+        asked = min(
+            self.work.candidates, len(self._rules)
+        )  # more than one box of a rule may be a candidate
+        self.work = self.work._replace(candidates=asked)
+        if self.approximate:
+            numbers = np.unique(numbers)
+        named = self._rule_numbers.named(numbers)
+        if self._always:
+            always = np.fromiter(self._always, np.int32, len(self._always))
+            named += self._rule_numbers.named(self._rule_of[always])
+        return named
+
+    @abstractmethod
+    def index(self, boxes: BoxArrays) -> None:
+        """Take the first boxes; those without intervals are kept elsewhere."""
+
+    @abstractmethod
+    def find(self, codes: Int32Array) -> Int32Array:
+        """The boxes that an event is in; sets `work`."""
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of codes, of rules by box, and of the index; at least one."""
+        chains = 8 * self._room + 4 * self._rule_numbers.room
+        return max(1, self._axes.bytes + chains + self.index_bytes)
+
+    @property
+    @abstractmethod
+    def index_bytes(self) -> int: ...
+
+
+class BoxAlgorithm(FixedBoxes):
+    """An algorithm over boxes that takes and drops rules one by one."""
 
     def add(self, rule_id: Id, rule: Rule) -> None:
         if rule_id in self._rules:
@@ -134,30 +176,6 @@ class BoxAlgorithm(Algorithm):
             self._free.append(box)
             box = int(self._next[box])
 
-    def match(self, event: Mapping[str, object]) -> list[Id]:
-        codes = self._axes.codes(event)
-        if codes is None:
-            seen = Event(event)
-            self.work = Work(candidates=len(self._rules))
-            trees = ((rule_id, parse(rule)) for rule_id, rule in self._rules.items())
-            return [rule_id for rule_id, tree in trees if evaluate(tree, seen) is True]
-        numbers = self._rule_of[self.find(codes[: self._known])]
-        asked = min(
-            self.work.candidates, len(self._rules)
-        )  # more than one box of a rule may be a candidate
-        self.work = self.work._replace(candidates=asked)
-        if self.approximate:
-            numbers = np.unique(numbers)
-        named = self._rule_numbers.named(numbers)
-        if self._always:
-            always = np.fromiter(self._always, np.int32, len(self._always))
-            named += self._rule_numbers.named(self._rule_of[always])
-        return named
-
-    @abstractmethod
-    def index(self, boxes: BoxArrays) -> None:
-        """Take the first boxes; those without intervals are kept elsewhere."""
-
     @abstractmethod
     def insert(self, box: int, axis: Int32Array, low: Int32Array, high: Int32Array) -> None:
         """Take a box, whose number may be the next one, and whose axes may be new."""
@@ -165,20 +183,6 @@ class BoxAlgorithm(Algorithm):
     @abstractmethod
     def delete(self, box: int, axis: Int32Array, low: Int32Array, high: Int32Array) -> None:
         """Drop a box, which was taken with these intervals."""
-
-    @abstractmethod
-    def find(self, codes: Int32Array) -> Int32Array:
-        """The boxes that an event is in; sets `work`."""
-
-    @property
-    def bytes(self) -> int:
-        """Bytes of codes, of rules by box, and of the index; at least one."""
-        chains = 8 * self._room + 4 * self._rule_numbers.room
-        return max(1, self._axes.bytes + chains + self.index_bytes)
-
-    @property
-    @abstractmethod
-    def index_bytes(self) -> int: ...
 
 
 def _chains(rule: Int32Array, rules: int) -> tuple[Int32Array, Int32Array]:
