@@ -8,8 +8,9 @@ match single events and batches, with and without tags; one saves and loads; one
 child matches, adds rules, joins, saves and loads. Every answer is compared with `evaluate`: all
 rules that it names and a sample of the others, as far as they did not change meanwhile.
 
-Each quarter of the time has a column: the memory of the process, the blocks that Python has
-allocated, and the predicates that the parser remembers. The column `trimmed` follows once all
+Each quarter of the time has a column: the memory of the process and what it is made of
+(`process_memory`), the blocks that Python has allocated, and the predicates that the parser
+remembers. The column `trimmed` follows once all
 threads have ended and the allocator has returned its free memory to the system (with glibc only),
 so that memory in use can be told from memory that the allocator keeps. The program fails where an
 answer differs, where anything raises or hangs, and where memory rises by more than `--growth` MiB
@@ -18,7 +19,6 @@ between the first quarter and the last.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import random
 import signal
@@ -34,6 +34,7 @@ from pathlib import Path
 
 from matchwood.lab.bench.kernel import warm_up
 from matchwood.lab.bench.matcher_model import TAGS, Model, check_alone, new_event, new_rule
+from matchwood.lab.bench.process_memory import memory, return_free_memory
 from matchwood.lab.bench.reporting import BenchOptions, Figures, report
 from matchwood.language.text.fast_path import remembered_predicates
 from matchwood.matcher import Matcher
@@ -84,7 +85,7 @@ class Soak:
             thread.join(PATIENCE)
             if thread.is_alive():
                 self.model.differs("a thread hangs")
-        if _return_free_memory():
+        if return_free_memory():
             self.take("trimmed")
         self._finish()
 
@@ -109,7 +110,7 @@ class Soak:
     def take(self, moment: str) -> None:
         """Memory and counts at this moment."""
         self.samples[moment] = {
-            "rss_mib": _resident() / 2**20,
+            **memory(),
             # not `gc.get_objects`: it would refer to tuples that other threads are still building,
             # and make those threads fail
             "blocks": sys.getallocatedblocks(),
@@ -231,21 +232,6 @@ class Soak:
         if dict(loaded.items()) != dict(matcher.items()):
             return "what was loaded is not what was saved"
         return check_alone(matcher, events, chance) or check_alone(loaded, events, chance)
-
-
-def _return_free_memory() -> bool:
-    """Make the allocator return its free memory to the system; False where it has no way to."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is None:
-        return False
-    trim(0)
-    return True
-
-
-def _resident() -> int:
-    """The resident memory of this process, in bytes."""
-    pages = Path("/proc/self/statm").read_text().split()[1]
-    return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
 def main() -> None:
