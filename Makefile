@@ -16,8 +16,9 @@ BUILD_TOOLS := hatchling editables setuptools wheel
 INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile
 # Settings of setuptools, with which PySpark is built.
 export DIST_EXTRA_CONFIG := $(CURDIR)/scripts/build.cfg
-# More than there are cores: tests of Spark and of the service wait a good part of the time.
-JOBS ?= 4
+# More than there are cores: tests of Spark and of the service wait a good part of the time. Each
+# process imports everything once, and loads all kernels.
+JOBS ?= 3
 # Processes of `make coverage`, which runs beside the other tests.
 COVERAGE_JOBS ?= 2
 # What runs beside something else prints when it is done.
@@ -145,7 +146,7 @@ soak: $(STAMP) ## a matcher under load for ten minutes, the service for two, the
 	@$(PYTHON_BIN) -m matchwood.lab.bench.matcher_soak --seconds $(SOAK)
 	@$(PYTHON_BIN) -m matchwood.lab.bench.soak
 	@$(PYTHON_BIN) -m pytest tests/service/test_crash.py --kills 100 -s
-	@$(PYTHON_BIN) -m pytest tests/service/test_replica.py --long
+	@$(PYTHON_BIN) -m pytest tests/service/test_replica.py tests/match --long -m "long or slow"
 	@$(USE_JAVA); $(PYTHON_BIN) -m pytest tests/spark tests/lab tests/compiling tests/index/file/test_validate.py --long -m "long or slow or spark"
 
 .PHONY: docs

@@ -92,14 +92,21 @@ def matrix_of(matrices, name, seed):
 QUICK = ("few", "below a leaf")
 
 
-def marks(name):
-    """All tests of a size run in one process, which then makes its rules and events only once."""
-    group = pytest.mark.xdist_group(f"strategies: {name}")
-    return [group] if name in QUICK else [group, pytest.mark.slow]
+def marks(name, state):
+    """All tests of a size run in one process, which then makes its rules and events only once.
+
+    The largest takes as long as half of the others together, in each state.
+    """
+    found = [pytest.mark.xdist_group(f"strategies: {name}")]
+    if name not in QUICK:
+        found.append(pytest.mark.slow)
+    if (name, state) == ("large", "in parts"):
+        found.append(pytest.mark.long)
+    return found
 
 
 CASES = [
-    pytest.param(name, state, marks=marks(name))
+    pytest.param(name, state, marks=marks(name, state))
     for name in SIZES
     for state in (STATES if name != "large" else ("built", "in parts"))
 ]

@@ -157,9 +157,9 @@ def test_matches_that_somebody_holds_are_not_overwritten(monkeypatch):
     events = [{"a": 1}] * EVENTS
     held = list(matcher.match_batches(events))
     assert len(held) > 2
-    before = [batch.to_pydict() for batch in held]
+    before = [batch.serialize().to_pybytes() for batch in held]
     assert matcher.match_batch(events).num_rows == len(rules) * EVENTS
-    assert [batch.to_pydict() for batch in held] == before
+    assert [batch.serialize().to_pybytes() for batch in held] == before
 
 
 def test_a_buffer_that_nobody_holds_is_used_again(monkeypatch):
@@ -202,7 +202,11 @@ print("+bmi2" in features, "+avx512f" in features)
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "features"), [("generic", ""), ("x86-64-v3", "+avx2,+bmi2,+popcnt,+lzcnt,+bmi")]
+    ("name", "features"),
+    [
+        ("generic", ""),
+        pytest.param("x86-64-v3", "+avx2,+bmi2,+popcnt,+lzcnt,+bmi", marks=pytest.mark.long),
+    ],
 )
 def test_a_processor_without_the_instructions_that_a_sweep_uses(name, features, tmp_path):
     if os.uname().machine != "x86_64":
