@@ -43,7 +43,7 @@ SUBSCRIPTIONS = ("quarantining", "equality-preferred", "fair-predicate", "hanson
 TREES = ("scan", "dewey", "interval", "bop", "a-tree")
 
 
-class Compared(NamedTuple):
+class PublishedWorkload(NamedTuple):
     """A workload of the catalogue with its settings, and the algorithms that are compared on it."""
 
     workload: str
@@ -51,20 +51,20 @@ class Compared(NamedTuple):
     algorithms: Sequence[str]
 
 
-WORKLOADS: dict[str, Compared] = {
-    "dexin": Compared("dexin", {}, BOXES),
-    "dexin-2-attributes": Compared("dexin", {"attributes": 2}, BOXES),
-    "dexin-2-mixed": Compared("dexin", {"attributes": 2, "distribution": "mixed"}, BOXES),
-    "dexin-zipf": Compared("dexin", {"distribution": "zipf"}, BOXES),
-    "dexin-width-0.5": Compared("dexin", {"width": 0.5}, BOXES),
-    "dexin-width-0.7": Compared("dexin", {"width": 0.7}, BOXES),
-    "dexin-width-0.9": Compared("dexin", {"width": 0.9}, BOXES),
-    "le-subscribe-0": Compared("le-subscribe", {"equality": 0.0}, SUBSCRIPTIONS),
-    "le-subscribe-1": Compared("le-subscribe", {"equality": 1.0}, SUBSCRIPTIONS),
-    "fontoura-depth-2": Compared("fontoura", {"depth": 2}, TREES),
-    "fontoura-depth-3": Compared("fontoura", {"depth": 3}, TREES),
-    "fontoura-depth-4": Compared("fontoura", {"depth": 4}, TREES),
-    "abe-gen": Compared("abe-gen", {}, TREES),
+WORKLOADS: dict[str, PublishedWorkload] = {
+    "dexin": PublishedWorkload("dexin", {}, BOXES),
+    "dexin-2-attributes": PublishedWorkload("dexin", {"attributes": 2}, BOXES),
+    "dexin-2-mixed": PublishedWorkload("dexin", {"attributes": 2, "distribution": "mixed"}, BOXES),
+    "dexin-zipf": PublishedWorkload("dexin", {"distribution": "zipf"}, BOXES),
+    "dexin-width-0.5": PublishedWorkload("dexin", {"width": 0.5}, BOXES),
+    "dexin-width-0.7": PublishedWorkload("dexin", {"width": 0.7}, BOXES),
+    "dexin-width-0.9": PublishedWorkload("dexin", {"width": 0.9}, BOXES),
+    "le-subscribe-0": PublishedWorkload("le-subscribe", {"equality": 0.0}, SUBSCRIPTIONS),
+    "le-subscribe-1": PublishedWorkload("le-subscribe", {"equality": 1.0}, SUBSCRIPTIONS),
+    "fontoura-depth-2": PublishedWorkload("fontoura", {"depth": 2}, TREES),
+    "fontoura-depth-3": PublishedWorkload("fontoura", {"depth": 3}, TREES),
+    "fontoura-depth-4": PublishedWorkload("fontoura", {"depth": 4}, TREES),
+    "abe-gen": PublishedWorkload("abe-gen", {}, TREES),
 }
 
 
@@ -82,7 +82,9 @@ def main() -> None:
     report("published", sizes, results)
 
 
-def measure(compared: Compared, rules: int, events: int, rounds: int, seed: int) -> Figures:
+def measure(
+    compared: PublishedWorkload, rules: int, events: int, rounds: int, seed: int
+) -> Figures:
     """The engine and all algorithms on one workload."""
     few_texts, few_events = made(compared, WARMING, 5, seed)
     texts, all_events = made(compared, rules, events, seed)
@@ -115,7 +117,7 @@ def measure(compared: Compared, rules: int, events: int, rounds: int, seed: int)
 
 
 def made(
-    compared: Compared, rules: int, events: int, seed: int
+    compared: PublishedWorkload, rules: int, events: int, seed: int
 ) -> tuple[dict[int, str], list[Event]]:
     """The rules, by number, and the events."""
     source = workload(compared.workload, rules=rules, seed=seed, **compared.settings)

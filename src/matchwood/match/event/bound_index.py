@@ -26,8 +26,8 @@ from matchwood.kernels.masks import WORDS
 from matchwood.match.event.bound_kernels import (
     BLOCK,
     ENTRY_WORDS,
+    BoundBlocks,
     BoundMasks,
-    Bounds,
     end_entry,
     ends_of,
     lay_out_bounds,
@@ -39,7 +39,7 @@ from matchwood.match.event.woken_kernels import woken_records
 # Nodes of a segment that may have bounds, at most: in larger ones, cells skip more at once.
 MOST_BOXES = BLOCK << 7
 
-NO_BOUNDS = Bounds(
+NO_BOUNDS = BoundBlocks(
     *(
         read_only(np.empty(0, kind))
         for kind in (np.int32, np.int32, np.int32, np.uint16, np.int32, np.uint64, np.int32)
@@ -52,7 +52,7 @@ class BoundIndex:
     """An index whose likely literals wake no `and`s, and the bounds of these `and`s."""
 
     index: EventIndex
-    bounds: Bounds
+    bounds: BoundBlocks
     extra: bool  # whether some push lists differ from those of the segment
 
     @property
@@ -89,6 +89,6 @@ def bound_index(
     order = np.lexsort((-excluded, block))
     block_entry = np.searchsorted(block, np.arange(-(-len(places) // BLOCK) + 1)).astype(np.int32)
     entries = entries.reshape(-1, ENTRY_WORDS)[order].ravel()
-    bounds = Bounds(block_entry, entries, end_code, end_box, directory, rows, places)
-    bounds = Bounds(*(read_only(array) for array in bounds))
+    bounds = BoundBlocks(block_entry, entries, end_code, end_box, directory, rows, places)
+    bounds = BoundBlocks(*(read_only(array) for array in bounds))
     return BoundIndex(without, bounds, without.pushes is not index.pushes)

@@ -54,7 +54,7 @@ _SLOT, _FIRST_END, _ENDS, _FIRST_ROW, _DIRECTORY, _LOWEST, _SHIFT = range(ENTRY_
 _ONE = np.uint64(1)
 
 
-class Bounds(NamedTuple):
+class BoundBlocks(NamedTuple):
     """The arrays that `inside` reads; all are empty if nothing is found by bounds."""
 
     block_entry: NDArray[np.int32]  # where the entries of each block begin, and where all end

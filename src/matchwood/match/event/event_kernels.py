@@ -20,7 +20,7 @@ from matchwood.kernels.array_view import Layout, reader
 from matchwood.kernels.compiled import inlined, lean
 from matchwood.kernels.event_entries import entry_code, entry_slot
 from matchwood.kernels.records import ROW_COLUMNS, code_of_list
-from matchwood.match.event.bound_kernels import BoundMasks, Bounds, inside
+from matchwood.match.event.bound_kernels import BoundBlocks, BoundMasks, inside
 from matchwood.match.event.cell_kernels import LeafCells, candidates
 from matchwood.match.event.literal_kernels import (
     CALLS_BEFORE,
@@ -83,7 +83,7 @@ MATCHING_LAYOUTS = (
 LAYOUTS = (
     *MATCHING_LAYOUTS,
     Layout(UnpackedEvent, np.int32, {"sizes": np.int64}),
-    Layout(Bounds, np.int32, {"end_box": np.uint16, "rows": np.uint64}),
+    Layout(BoundBlocks, np.int32, {"end_box": np.uint16, "rows": np.uint64}),
     Layout(BoundMasks, np.uint64),
 )
 _index = reader(LAYOUTS, 0, writable=False)

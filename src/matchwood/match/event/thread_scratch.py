@@ -11,7 +11,7 @@ from matchwood.kernels.array_types import Int32Array, Int64Array
 from matchwood.kernels.array_view import ArrayView
 from matchwood.kernels.records import state_of_record
 from matchwood.match.event.bound_index import NO_BOUNDS, bound_masks
-from matchwood.match.event.bound_kernels import Bounds
+from matchwood.match.event.bound_kernels import BoundBlocks
 from matchwood.match.event.cell_index import NO_CELLS
 from matchwood.match.event.cell_kernels import LeafCells
 from matchwood.match.event.event_kernels import (
@@ -96,7 +96,7 @@ class ThreadScratch:
         return event, hits[: sizes[HITS_UNPACKED]]
 
     def view_with(
-        self, index: EventIndex, cells: LeafCells = NO_CELLS, bounds: Bounds = NO_BOUNDS
+        self, index: EventIndex, cells: LeafCells = NO_CELLS, bounds: BoundBlocks = NO_BOUNDS
     ) -> ArrayView:
         """What kernels see of this scratch, with an index, and cells or bounds."""
         room = np.empty(max(cells.room, len(bounds.places)), np.int32)
