@@ -29,6 +29,7 @@ class Delivered(NamedTuple):
     id: int
     published: str  # RFC 3339
     event: dict[str, Any]
+    data: Any = None  # what the subscription carries
 
 
 @dataclass(frozen=True)
@@ -52,4 +53,4 @@ def accepted_of(form: dict[str, Any]) -> Accepted:
 
 
 def delivered_of(form: dict[str, Any]) -> Delivered:
-    return Delivered(form["id"], form["published"], form["event"])
+    return Delivered(form["id"], form["published"], form["event"], form.get("data"))

@@ -99,9 +99,13 @@ class AsyncClient:
         *,
         validity: float | None = None,
         webhook: str | None = None,
+        data: object = None,
     ) -> AsyncSubscription:
-        """Subscribe to events for `validity` seconds. Keep the `ticket` of the result."""
-        form = await self.send(service_calls.subscribe(rule, subscriber, validity, webhook))
+        """Subscribe to events for `validity` seconds. Keep the `ticket` of the result.
+
+        `data`, any JSON, comes with each event that is delivered.
+        """
+        form = await self.send(service_calls.subscribe(rule, subscriber, validity, webhook, data))
         return AsyncSubscription(self, Ticket(form["id"], form["ticket"]), form)
 
     def subscription(self, name: str, ticket: str) -> AsyncSubscription:
@@ -255,10 +259,15 @@ class AsyncSubscription:
         return self.form
 
     async def change(
-        self, rule: object = None, *, subscriber: str | None = None, webhook: str | None = None
+        self,
+        rule: object = None,
+        *,
+        subscriber: str | None = None,
+        webhook: str | None = None,
+        data: object = ...,
     ) -> None:
-        """Change the rule, the name of the subscriber, or the webhook."""
-        change = service_calls.change_subscription(self.id, rule, subscriber, webhook)
+        """Change the rule, the name of the subscriber, the webhook, or the data (None: none)."""
+        change = service_calls.change_subscription(self.id, rule, subscriber, webhook, data)
         self.form = await self._send(change)
 
     async def renew(self, validity: float | None = None) -> None:

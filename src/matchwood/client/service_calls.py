@@ -241,12 +241,12 @@ def _with_events(form: object) -> bytes:
 
 
 def subscribe(
-    rule: object, subscriber: str, validity: float | None, webhook: str | None
+    rule: object, subscriber: str, validity: float | None, webhook: str | None, data: object
 ) -> ServiceCall[dict[str, Any]]:
     delivery = None if webhook is None else {"kind": "webhook", "url": webhook}
     seconds = None if validity is None else float(validity)
     form = _present(
-        rule=rule_form(rule), subscriber=subscriber, validity=seconds, delivery=delivery
+        rule=rule_form(rule), subscriber=subscriber, validity=seconds, delivery=delivery, data=data
     )
     return ServiceCall("POST", "/subscriptions", _itself, form, rule=rule)
 
@@ -265,10 +265,13 @@ def read_subscription(name: str) -> ServiceCall[dict[str, Any]]:
 
 
 def change_subscription(
-    name: str, rule: object, subscriber: str | None, webhook: str | None
+    name: str, rule: object, subscriber: str | None, webhook: str | None, data: object
 ) -> ServiceCall[dict[str, Any]]:
+    """`data` is `...` if it stays as it was."""
     delivery = None if webhook is None else {"kind": "webhook", "url": webhook}
     form = _present(rule=rule_form(rule), subscriber=subscriber, delivery=delivery)
+    if data is not ...:
+        form["data"] = data
     return ServiceCall("PATCH", subscription_path(name), _itself, form, rule=rule)
 
 

@@ -103,9 +103,13 @@ class Client:
         *,
         validity: float | None = None,
         webhook: str | None = None,
+        data: object = None,
     ) -> Subscription:
-        """Subscribe to events for `validity` seconds. Keep the `ticket` of the result."""
-        form = self.send(service_calls.subscribe(rule, subscriber, validity, webhook))
+        """Subscribe to events for `validity` seconds. Keep the `ticket` of the result.
+
+        `data`, any JSON, comes with each event that is delivered.
+        """
+        form = self.send(service_calls.subscribe(rule, subscriber, validity, webhook, data))
         return Subscription(self, Ticket(form["id"], form["ticket"]), form)
 
     def subscription(self, name: str, ticket: str) -> Subscription:
@@ -304,11 +308,16 @@ class Subscription:
         return self._form
 
     def change(
-        self, rule: object = None, *, subscriber: str | None = None, webhook: str | None = None
+        self,
+        rule: object = None,
+        *,
+        subscriber: str | None = None,
+        webhook: str | None = None,
+        data: object = ...,
     ) -> None:
-        """Change the rule, the name of the subscriber, or the webhook."""
+        """Change the rule, the name of the subscriber, the webhook, or the data (None: none)."""
         self._form = self._send(
-            service_calls.change_subscription(self.id, rule, subscriber, webhook)
+            service_calls.change_subscription(self.id, rule, subscriber, webhook, data)
         )
 
     def renew(self, validity: float | None = None) -> None:

@@ -111,6 +111,34 @@ def test_rules_match_attributes_and_data_however_they_came(service: Served) -> N
     assert [one["event"] for one in service.fetch(made)] == [EVENT] * 4
 
 
+def test_webhooks_get_what_a_subscription_carries(service: Served, receiver: Receiver) -> None:
+    data = {"owner": "Zoë", "n": [1, None]}
+    made = {}
+    for form in ("json", "cloudevents", "cloudevents-binary"):
+        delivery = {"kind": "webhook", "url": f"{receiver.url}/{form}", "format": form}
+        made[form] = service.subscribe("carrying = 1", delivery=delivery, data=data)
+    service.publish({"carrying": 1})
+    until(lambda: len(receiver.calls) == 3)
+    calls = {sent["Webhook-Id"].split("-")[0]: (sent, body) for sent, body in receiver.calls}
+    assert json.loads(calls[made["json"]["id"]][1])["data"] == data
+    event = json.loads(calls[made["cloudevents"]["id"]][1])
+    assert problem_of(event) is None
+    assert (event["data"], json.loads(event["ruledata"])) == ({"carrying": 1}, data)
+    sent, body = calls[made["cloudevents-binary"]["id"]]
+    arrived = {name.lower(): value for name, value in sent.items()}
+    assert json.loads(from_binary(arrived, body)) == event
+    path, headers = f"/subscriptions/{made['json']['id']}", service.as_subscriber(made["json"])
+    assert service.http.patch(path, json={"data": 5}, headers=headers).status_code == 200
+    service.publish({"carrying": 1})
+    until(lambda: len(receiver.calls) == 6)
+    changed = [
+        json.loads(body)
+        for sent, body in receiver.calls[3:]
+        if sent["Webhook-Id"].startswith(made["json"]["id"])
+    ]
+    assert [one["data"] for one in changed] == [5]
+
+
 def test_webhooks_get_cloud_events(service: Served, receiver: Receiver) -> None:
     def hook(form: str) -> str:
         delivery = {"kind": "webhook", "url": f"{receiver.url}/{form}", "format": form}

@@ -97,6 +97,35 @@ class _Lines:
         self.response.__exit__(*error)
 
 
+@pytest.mark.parametrize("data", [{"owner": "Zoë", "level": 3}, ["a", None], "text", 0])
+def test_what_a_subscription_carries_comes_with_its_events(service: Served, data) -> None:
+    made = service.subscribe("carried = 1", data=data)
+    bare = service.subscribe("carried = 1")
+    assert made["data"] == data
+    assert bare["data"] is None
+    service.publish({"carried": 1})
+    [one] = service.fetch(made)
+    assert (one["event"], one["data"]) == ({"carried": 1}, data)
+    [other] = service.fetch(bare)
+    assert "data" not in other
+    with _stream(service, made) as lines:
+        message = next(json.loads(line[6:]) for line in lines if line.startswith("data: "))
+    assert message == one
+    path, headers = f"/subscriptions/{made['id']}", service.as_subscriber(made)
+    kept = service.http.patch(path, json={"subscriber": "bob"}, headers=headers)
+    assert kept.json()["data"] == data
+    cleared = service.http.patch(path, json={"data": None}, headers=headers)
+    assert cleared.json()["data"] is None
+    assert service.http.get(path, headers=headers).json()["data"] is None
+    assert service.fetch(made) == [other]
+
+
+def test_data_that_cannot_be_stored_is_refused(service: Served) -> None:
+    for data in ("a\0b", "x" * (1 << 20)):
+        asked = {"rule": "a", "subscriber": "ann", "data": data}
+        assert service.http.post("/subscriptions", json=asked).status_code in (413, 422)
+
+
 def _messages(lines, count: int):
     found, number = [], None
     for line in lines:

@@ -30,6 +30,8 @@ REQUIRED = ("id", "source", "type")
 # What a service's own events have as source and type, if they are delivered as CloudEvents.
 OWN_SOURCE = "/matchwood"
 OWN_TYPE = "matchwood.event"
+# The attribute that has the data of a subscription.
+RULE_DATA = "ruledata"
 _NAME = re.compile("[a-z0-9]+")
 # Attributes that hold the event's data.
 _DATA = ("data", "data_base64")
@@ -116,24 +118,28 @@ def _is_json(kind: str) -> bool:
 # Deliveries
 
 
-def delivered(event: DueEvent) -> dict[str, Any]:
-    """An event as a CloudEvent: one that was published as such is as it was."""
+def delivered(event: DueEvent, data: str = "") -> dict[str, Any]:
+    """An event as a CloudEvent: one that was published as such is as it was.
+
+    The data of the subscription, if it has any, is one more attribute, whose value is JSON text.
+    """
     form: dict[str, Any] = json.loads(event.body)
+    carried = {RULE_DATA: data} if data else {}
     if problem_of(form) is None:
-        return form
+        return form | carried
     about = {"specversion": VERSION, "id": str(event.number), "source": OWN_SOURCE}
     about |= {"type": OWN_TYPE, "time": iso(event.at), "datacontenttype": JSON}
-    return {**about, "data": form}
+    return {**about, **carried, "data": form}
 
 
-def structured(event: DueEvent) -> tuple[dict[str, str], bytes]:
+def structured(event: DueEvent, data: str = "") -> tuple[dict[str, str], bytes]:
     """The headers and the body that deliver an event in the JSON format."""
-    return {"Content-Type": CLOUD_EVENT}, dumps(delivered(event)).encode()
+    return {"Content-Type": CLOUD_EVENT}, dumps(delivered(event, data)).encode()
 
 
-def binary(event: DueEvent) -> tuple[dict[str, str], bytes]:
+def binary(event: DueEvent, data: str = "") -> tuple[dict[str, str], bytes]:
     """The headers and the body that deliver an event in binary mode."""
-    form = delivered(event)
+    form = delivered(event, data)
     headers = {
         PREFIX + name: quote(_text(value), safe=_SAFE)
         for name, value in form.items()

@@ -34,9 +34,13 @@ class DueEvent(NamedTuple):
     body: str  # JSON
 
 
-def envelope(event: DueEvent) -> str:
-    """The JSON that is delivered; the event's own JSON is inserted without being parsed."""
-    return f'{{"id":{event.number},"published":"{iso(event.at)}","event":{event.body}}}'
+def envelope(event: DueEvent, data: str = "") -> str:
+    """The JSON that is delivered; the event's own JSON is inserted without being parsed.
+
+    So is the data of the subscription, if it has any.
+    """
+    carried = f',"data":{data}' if data else ""
+    return f'{{"id":{event.number},"published":"{iso(event.at)}","event":{event.body}{carried}}}'
 
 
 class DueEvents:

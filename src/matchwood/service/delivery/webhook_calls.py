@@ -24,11 +24,15 @@ ERROR_LENGTH = 500
 
 
 class Webhook(NamedTuple):
-    """Where the events of a subscription are sent, and the secret that signs them."""
+    """Where the events of a subscription are sent, the secret that signs them, and the format.
+
+    `data` is the JSON that comes with each of them.
+    """
 
     url: str
     secret: str
     format: str = "json"
+    data: str = ""
 
     @property
     def host(self) -> str:
@@ -47,13 +51,13 @@ def signature(secret: str, name: str, timestamp: str, body: bytes) -> str:
     return "v1," + base64.b64encode(digest).decode()
 
 
-def plain(event: DueEvent) -> tuple[dict[str, str], bytes]:
+def plain(event: DueEvent, data: str) -> tuple[dict[str, str], bytes]:
     """The headers and the body that deliver an event as streams and polls do."""
-    return {"Content-Type": JSON}, envelope(event).encode()
+    return {"Content-Type": JSON}, envelope(event, data).encode()
 
 
-# How each format of a subscription delivers an event.
-FORMATS: dict[str, Callable[[DueEvent], tuple[dict[str, str], bytes]]] = {
+# How each format of a subscription delivers an event, with the data of the subscription.
+FORMATS: dict[str, Callable[[DueEvent, str], tuple[dict[str, str], bytes]]] = {
     "json": plain,
     "cloudevents": cloud_events.structured,
     "cloudevents-binary": cloud_events.binary,
@@ -74,7 +78,7 @@ class WebhookCalls:
 
     async def send(self, webhook: Webhook, subscription: int, event: DueEvent) -> str | None:
         """Send an event. Returns what went wrong, or None if it was accepted."""
-        kind, body = FORMATS[webhook.format](event)
+        kind, body = FORMATS[webhook.format](event, webhook.data)
         name = f"{name_of(subscription)}-{event.number}"
         timestamp = str(int(time.time()))
         headers = {

@@ -106,12 +106,12 @@ class WebhookSender:
         """Load the webhooks of the database."""
         row = subscriptions.c
         state = (row.failing_since, row.attempts, row.last_error, row.retry_at)
-        query = select(row.number, row.url, row.secret, row.format, *state).where(
+        query = select(row.number, row.url, row.secret, row.format, row.data, *state).where(
             row.kind == "webhook"
         )
         with self._engine.connect() as connection:
-            for number, url, secret, form, *failing in connection.execute(query):
-                self._webhooks[number] = Webhook(url, secret, form)
+            for number, url, secret, form, data, *failing in connection.execute(query):
+                self._webhooks[number] = Webhook(url, secret, form, data)
                 self._watchers.follow(number, self._has_events)
                 since, attempts, error, retry_at = failing
                 if attempts:
@@ -149,8 +149,10 @@ class WebhookSender:
         """The webhook of a subscription, if it has one."""
         return self._webhooks.get(number)
 
-    def changed(self, number: int, webhook: tuple[str, str, str] | None) -> None:
-        """In any thread: a subscription has this URL, secret and format, or no webhook any more."""
+    def changed(self, number: int, webhook: tuple[str, str, str, str] | None) -> None:
+        """In any thread: a subscription has this URL, secret, format and data, or no webhook any
+        more.
+        """
         if self._loop is not None and not self._loop.is_closed():
             new = None if webhook is None else Webhook(*webhook)
             self._loop.call_soon_threadsafe(self._set, number, new)

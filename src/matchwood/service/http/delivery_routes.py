@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator
 from contextlib import ExitStack, aclosing
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
@@ -43,7 +44,7 @@ async def stream(request: Request, service: Ready, secret: Secret, name: str) ->
     slot = ExitStack()
     slot.enter_context(service.streams.slot(row.key))  # raises its problem before the stream begins
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    parts = _stream(service, row.number)
+    parts = _stream(service, row.number, row.data)
     return PiecesResponse(service, parts, slot, media_type="text/event-stream", headers=headers)
 
 
@@ -68,7 +69,7 @@ async def poll(
             cursor = await _first_due(service, row.number, watch, time.monotonic() + wait)
             if watch.ended:
                 raise RequestProblem("forbidden", UNKNOWN_SUBSCRIPTION)
-        parts = _polled(service, row.number, cursor, limit)
+        parts = _polled(service, row.number, row.data, cursor, limit)
         return PiecesResponse(service, parts, slot.pop_all(), media_type=JSON)
 
 
@@ -90,7 +91,9 @@ def _is_over(service: Service, number: int, watch: Watch) -> bool:
     return watch.ended or service.closing.is_set() or not service.roster.is_live(number)
 
 
-async def _polled(service: Service, number: int, cursor: int, limit: int) -> AsyncGenerator[bytes]:
+async def _polled(
+    service: Service, number: int, data: str, cursor: int, limit: int
+) -> AsyncGenerator[bytes]:
     """The JSON of `EventsPolled`, as far as possible without parsing the events."""
     yield f'{{"cursor":{cursor},"events":['.encode()
     position, left, separator = cursor, limit, ""
@@ -99,7 +102,7 @@ async def _polled(service: Service, number: int, cursor: int, limit: int) -> Asy
         return await service.delivery.due_events.after(number, position, left) if left else []
 
     def encode(due: list[DueEvent]) -> bytes:
-        return (separator + ",".join(map(envelope, due))).encode()
+        return (separator + ",".join(envelope(event, data) for event in due)).encode()
 
     async with aclosing(budgeted(service, after, encode)) as pieces:
         async for last, count, piece in pieces:
@@ -129,7 +132,7 @@ def _acknowledge_last(request: Request, service: Service, number: int) -> None:
         service.delivery.cursors.acknowledge(number, int(last))
 
 
-async def _stream(service: Service, number: int) -> AsyncGenerator[bytes]:
+async def _stream(service: Service, number: int, data: str) -> AsyncGenerator[bytes]:
     position = service.roster.cursor(number)
     deadline = time.monotonic() + service.settings.stream_seconds
     due_events = service.delivery.due_events
@@ -143,7 +146,8 @@ async def _stream(service: Service, number: int) -> AsyncGenerator[bytes]:
         while not _is_over(service, number, watch):
             watch.clear()
             if due_events.any_after(number, max(position, service.roster.cursor(number))):
-                async with aclosing(budgeted(service, after, _messages)) as pieces:
+                messages = partial(_messages, data)
+                async with aclosing(budgeted(service, after, messages)) as pieces:
                     async for last, count, piece in pieces:
                         position = last
                         service.metrics.delivered.labels("stream").inc(count)
@@ -169,7 +173,7 @@ async def _wait(service: Service, watch: Watch, seconds: float) -> bool:
             task.cancel()
 
 
-def _messages(due: list[DueEvent]) -> bytes:
+def _messages(data: str, due: list[DueEvent]) -> bytes:
     return "".join(
-        f"id: {event.number}\nevent: match\ndata: {envelope(event)}\n\n" for event in due
+        f"id: {event.number}\nevent: match\ndata: {envelope(event, data)}\n\n" for event in due
     ).encode()

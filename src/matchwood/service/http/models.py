@@ -172,12 +172,14 @@ class SubscriptionIn(RequestModel):
     subscriber: Name
     validity: float | None = Field(None, gt=0, description="Seconds; one day by default")
     delivery: Delivery = Delivery()
+    data: Any = Field(None, description="Any JSON, which comes with each event that is delivered")
 
 
 class SubscriptionChange(RequestModel):
     rule: Rule | None = None
     subscriber: Name | None = None
     delivery: Delivery | None = None
+    data: Any = Field(None, description="Any JSON; null for none. As it was, if omitted")
 
 
 class Renewal(RequestModel):
@@ -198,6 +200,7 @@ class SubscriptionOut(BaseModel):
     suspended: str | None = Field(
         None, description="Why the rule is not matched; null if it is. Changing it resumes it"
     )
+    data: Any = Field(None, description="What comes with each event; null if nothing")
 
 
 class SubscriptionChanged(SubscriptionOut):
@@ -236,6 +239,7 @@ class EventDelivered(BaseModel):
     id: int
     published: str
     event: dict[str, Any]
+    data: Any = Field(None, description="What the subscription carries; omitted if nothing")
 
 
 class EventsPolled(BaseModel):

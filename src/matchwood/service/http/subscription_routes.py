@@ -30,6 +30,7 @@ from matchwood.service.rules.subscription_store import (
 )
 from matchwood.service.service import Service
 from matchwood.service.times import iso
+from matchwood.tables.rule_data import data_of
 
 router = APIRouter(tags=["subscriptions"], responses=problems(404))
 
@@ -53,6 +54,7 @@ async def subscribe(
         cursor=service.roster.cursor(created.number),
         missed=0,
         suspended=None,
+        data=data_of(new.data),
     )
 
 
@@ -99,11 +101,8 @@ async def change_subscription(
         )
     if change.subscriber is not None:
         values["subscriber"] = change.subscriber
-    if change.delivery is not None:
-        values |= checked_delivery(service, change.delivery)
-        values["secret"] = row.secret if values["url"] else None
-        if values["url"] and row.secret is None:
-            values["secret"] = new_signing_secret()
+    if change.delivery is not None or "data" in change.model_fields_set:
+        values |= await service.storage.readers.run(_changed_delivery, service, change, row)
     if values:
         await service.subscriptions.change(row.number, values)
     shown = subscription_out(service, await authorised(service, name, secret))
@@ -139,6 +138,17 @@ async def cancel(service: Ready, secret: Secret, name: str) -> None:
     await service.subscriptions.remove([row.number])
 
 
+def _changed_delivery(service: Service, change: SubscriptionChange, row: Any) -> dict[str, Any]:
+    """What a change says of the delivery and what comes with it; the rest is as it was."""
+    values = {"kind": row.kind, "url": row.url, "format": row.format, "data": row.data}
+    if change.delivery is not None:
+        values |= checked_delivery(service, change.delivery)
+    if "data" in change.model_fields_set:
+        values["data"] = service.subscriptions.check_data(change.data)
+    secret = row.secret or new_signing_secret()
+    return values | {"secret": secret if values["url"] else None}
+
+
 async def authorised(service: Service, name: str, secret: str | None) -> Any:
     """The row of a subscription, for the holder of its ticket or an administrator."""
     admin = service.keys.is_admin(secret)
@@ -150,7 +160,8 @@ def new_subscription(service: Service, requested: SubscriptionIn) -> NewSubscrip
     rule = service.subscriptions.check_rule(requested.rule)
     validity = service.subscriptions.check_validity(requested.validity)
     delivery = checked_delivery(service, requested.delivery)
-    return NewSubscription(rule, requested.subscriber, validity, **delivery)
+    data = service.subscriptions.check_data(requested.data)
+    return NewSubscription(rule, requested.subscriber, validity, **delivery, data=data)
 
 
 def checked_delivery(service: Service, delivery: Delivery) -> dict[str, Any]:
@@ -182,4 +193,5 @@ def subscription_out(service: Service, row: Any) -> SubscriptionOut:
         cursor=max(row.cursor, service.roster.cursor(row.number)),
         missed=row.missed,
         suspended=row.suspended,
+        data=data_of(row.data),
     )

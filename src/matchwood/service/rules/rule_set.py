@@ -22,6 +22,7 @@ from matchwood.match.store.rule_input import text_of
 from matchwood.matcher import Matcher
 from matchwood.schema import Schema
 from matchwood.service.problems import RequestProblem, rule_error, rule_problem
+from matchwood.service.rules.carried_data import checked_data
 from matchwood.service.rules.live_rules import LiveRules, details_or_none
 from matchwood.service.rules.rule_changes import (
     Diff,
@@ -33,7 +34,6 @@ from matchwood.service.rules.timed_matching import LONG_RULE, Suspension
 from matchwood.service.settings import Settings
 from matchwood.service.storage.database import rule_versions, rules
 from matchwood.service.storage.writer import Counters, DatabaseWriter
-from matchwood.tables.rule_data import data_text
 
 log = logging.getLogger("matchwood.service")
 # The most ids of each kind that a diff lists, and the most rules that a problem lists.
@@ -206,20 +206,8 @@ class RuleSet:
             detail = f"a rule may have at most {self._limits.rule_bytes:,} bytes"
             raise RequestProblem("rule-too-large", detail, limit=self._limits.rule_bytes)
         return RuleDetails(
-            rule_id, text, frozenset(tags), float(priority), self._checked_data(data)
+            rule_id, text, frozenset(tags), float(priority), checked_data(data, self._limits)
         )
-
-    def _checked_data(self, data: object) -> str:
-        try:
-            text = data_text(data)
-            if "\\u0000" in text:
-                raise ValueError("the data of a rule must not contain the character U+0000")
-        except (ValueError, TypeError, RecursionError) as error:
-            raise RequestProblem("invalid-rule", str(error)) from None
-        if len(text.encode()) > self._limits.rule_bytes:
-            detail = f"the data of a rule may have at most {self._limits.rule_bytes:,} bytes"
-            raise RequestProblem("rule-too-large", detail, limit=self._limits.rule_bytes)
-        return text
 
     @asynccontextmanager
     async def _exclusively(self) -> AsyncIterator[None]:

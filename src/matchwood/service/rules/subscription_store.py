@@ -24,6 +24,7 @@ from matchwood.match.parts.rule_checks import check_calls
 from matchwood.match.store.rule_input import text_of
 from matchwood.service.keys import hashed, matches_hash, new_secret
 from matchwood.service.problems import RequestProblem, rule_problem
+from matchwood.service.rules.carried_data import checked_data
 from matchwood.service.rules.rule_index import SubscriptionIndex
 from matchwood.service.rules.subscription_roster import SubscriptionRoster
 from matchwood.service.rules.timed_matching import Suspension
@@ -46,6 +47,7 @@ class NewSubscription(NamedTuple):
     kind: str = "pull"
     url: str | None = None
     format: str = "json"
+    data: str = ""  # JSON
 
 
 @dataclass
@@ -83,8 +85,8 @@ def new_signing_secret() -> str:
 class SubscriptionStore:
     """All subscriptions of a service.
 
-    `webhook_changed` is called in the writing thread with the URL, the secret and the format of a
-    subscription's webhook, or with None if it has no webhook any more.
+    `webhook_changed` is called in the writing thread with the URL, the secret, the format and the
+    data of a subscription's webhook, or with None if it has no webhook any more.
     """
 
     def __init__(
@@ -95,7 +97,7 @@ class SubscriptionStore:
         index: SubscriptionIndex,
         settings: Settings,
         check_rule: Callable[[object], None],
-        webhook_changed: Callable[[int, tuple[str, str, str] | None], None],
+        webhook_changed: Callable[[int, tuple[str, str, str, str] | None], None],
     ) -> None:
         self._check_schema = check_rule  # raises a RuleError if a rule does not fit the schema
         self._webhook_changed = webhook_changed
@@ -160,6 +162,10 @@ class SubscriptionStore:
             return list(connection.execute(wanted.order_by(subscriptions.c.number).limit(limit)))
 
     # Checking
+
+    def check_data(self, data: object) -> str:
+        """What a subscription carries as JSON text, or a problem."""
+        return checked_data(data, self._settings.limits)
 
     def check_rule(self, rule: object) -> str:
         """The text of a valid rule, or a problem."""
@@ -226,7 +232,7 @@ class SubscriptionStore:
                 row = {"number": number, "subscriber": wanted.subscriber, "rule": wanted.rule}
                 row |= {"created": now, "expires": new.expires, "ticket": hashed(new.ticket)}
                 row |= {"key": key, "kind": wanted.kind, "url": wanted.url, "secret": new.secret}
-                row["format"] = wanted.format
+                row |= {"format": wanted.format, "data": wanted.data}
                 rows.append(row | {"change": change, "cursor": counters["event"]})
             connection.execute(subscriptions.insert(), rows)
             return change, counters["event"]
@@ -236,7 +242,8 @@ class SubscriptionStore:
             for wanted, new in zip(requested, created, strict=True):
                 self._roster.enter(new.number, new.expires, cursor)
                 if wanted.url and new.secret:
-                    self._webhook_changed(new.number, (wanted.url, new.secret, wanted.format))
+                    hook = wanted.url, new.secret, wanted.format, wanted.data
+                    self._webhook_changed(new.number, hook)
             self._by_key[key] = self._by_key.get(key, 0) + len(created)
             rules = [
                 (new.number, wanted.rule) for wanted, new in zip(requested, created, strict=True)
@@ -248,7 +255,10 @@ class SubscriptionStore:
         return created
 
     async def change(self, number: int, values: dict[str, Any]) -> None:
-        """Set some columns of a subscription; once this returns, a new rule is in effect."""
+        """Set some columns of a subscription; once this returns, a new rule is in effect.
+
+        The columns of a webhook (`kind`, `url`, `secret`, `format` and `data`) are set together.
+        """
         indexed: list[Future[None]] = []
         rule = values.get("rule")
 
@@ -272,7 +282,7 @@ class SubscriptionStore:
                 self.suspended.discard(number)
                 indexed.append(self._index.submit(change, [(number, rule)]))
             if "kind" in values:
-                named = (values["url"], values["secret"], values["format"])
+                named = (values["url"], values["secret"], values["format"], values["data"])
                 hook = named if values["url"] else None
                 self._webhook_changed(number, hook)
 

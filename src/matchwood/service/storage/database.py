@@ -121,6 +121,8 @@ subscriptions = Table(
     # The Unix time of the first failed call with the next event.
     Column("failing_since", Double, nullable=False, server_default="0"),
     Column("suspended", Text),  # why its rule is not matched; null if it is
+    # JSON that comes with each of its events; empty if it has none.
+    Column("data", Text, nullable=False, server_default=""),
     Column("format", String(20), nullable=False, server_default="json"),  # of a webhook's events
     Index("subscriptions_by_change", "change"),
 )
