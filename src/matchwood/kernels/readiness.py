@@ -228,7 +228,7 @@ def _start(folder: Path) -> None:
             else:
                 state.process = _compiling_process(folder, lock.fileno())
                 pid = state.process.pid
-                _log.info("compiling kernels in the background", extra={"process": pid})
+                _log.info("compiling kernels in the background", extra={"pid": pid})
                 threading.Thread(target=_watch, args=(state.process, folder), daemon=True).start()
     except (OSError, RuntimeError) as error:  # no more processes or threads, no locks
         _log.warning("kernels cannot be compiled in the background: %s", error)
