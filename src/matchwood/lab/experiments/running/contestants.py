@@ -77,7 +77,7 @@ class PaperContestant:
         names = ("predicates", "nodes", "candidates")
         figures |= dict(zip(names, np.mean(work, axis=0).tolist(), strict=True))
         if steps:
-            # Steps are timed by the wall clock, so that a mean would count interruptions.
+            # Steps are short, so that a mean would be that of the few after an interruption.
             lookup, find, sort, evaluated = (np.median(steps, axis=0) * 1e3).tolist()
             figures |= {"index_ms": lookup + find, "sort_ms": sort, "evaluate_ms": evaluated}
         for name in ("translated_bytes", "translate_s"):

@@ -40,14 +40,15 @@ class Bench:
         self._rules: dict[int, str] = {}
         self._events: list[Event] = []
         self._truths: list[dict[int, bool]] = []
-        self._warm: set[tuple[str, str, str]] = set()
+        self._warm: set[tuple[object, ...]] = set()
 
     def measure(self, point: Point, budget: Budget) -> Figures:
         """All figures of a point."""
         if point.workload == "overlapping":  # its predicates are calls, which are counted
             return operator_calls.measure(point, budget, self._begun)
         contestant = CONTESTANTS.get(point.algorithm, PaperContestant)
-        warm = (point.workload, point.algorithm, repr(sorted(point.switches.items())))
+        adding = point.settings.get("added", 0) > 0  # which has kernels of its own
+        warm = (point.workload, point.algorithm, repr(sorted(point.switches.items())), adding)
         if warm not in self._warm:
             _warm_up(contestant, point)
             self._warm.add(warm)
