@@ -41,12 +41,14 @@ def test_misuse(command, arguments, message):
 
 @pytest.mark.slow
 def test_run_and_report(command, tmp_path: Path):
-    run = ("bench", "run", "fontoura-fig7", "--output", "r.jsonl", "--gib", "1")
+    run = ("bench", "run", "fontoura-fig7", "--output", "r.jsonl", "--gib", "1", "--events", "30")
     code, out, err = command(*run, "--json")
     figures = json.loads(out)
     assert (code, figures["experiments"]) == (0, ["fontoura-fig7"]), err
     assert sum(figures["points"].values()) == 16
     assert "1 of 16: engine on fontoura (rules 20, depth 1): " in err
+    records = [json.loads(line) for line in (tmp_path / "r.jsonl").read_text("utf-8").splitlines()]
+    assert {record["events"] for record in records} == {30}
     code, out, _ = command(*run)
     assert code == 0
     assert "16 there already" in out

@@ -15,11 +15,13 @@ from matchwood.lab.experiments.statements import (
     HOLDS,
     OUTCOMES,
     TIED,
+    AsGood,
     Linear,
     RunsOut,
     Saves,
     Similar,
     Slower,
+    Steadier,
     Trend,
     combined,
     least,
@@ -70,6 +72,11 @@ def outcome(*parts, measured=MEASURED):
         (order("low", "high", at=(8,)), NO_SIZE),
         (order("late", "low"), DIFFERS),  # whatever the value that is missing
         (order("unrun", "low"), NOT_RUN),  # no verdict without all points
+        (AsGood((("low", "near"),)), HOLDS),
+        (AsGood((("near", "low"),)), HOLDS),
+        (AsGood((("low", "high"),)), HOLDS),
+        (AsGood((("high", "low"),)), DIFFERS),
+        (AsGood((("low", "late"),)), NO_TIME),
     ],
 )
 def test_the_order_of_contestants(part, expected):
@@ -79,10 +86,12 @@ def test_the_order_of_contestants(part, expected):
 def test_repeated_runs_that_overlap_are_tied():
     apart = {"low": {1: (0.9, 1.1)}, "high": {1: (9.0, 11.0)}}
     together = {"low": {1: (0.9, 9.5)}, "high": {1: (9.0, 11.0)}}
-    for spreads, expected in ((apart, HOLDS), (together, TIED)):
+    for spreads, expected, other in ((apart, HOLDS, DIFFERS), (together, TIED, TIED)):
         measured = Measured((1,), MEASURED.lines, spreads=spreads)
         assert outcome(order("low", "high"), measured=measured) == expected
-        assert outcome(order("high", "low"), measured=measured) in (TIED, DIFFERS)
+        assert outcome(order("high", "low"), measured=measured) == other
+        assert outcome(AsGood((("high", "low"),)), measured=measured) == other
+        assert outcome(Similar(("low", "high")), measured=measured) == other
 
 
 @pytest.mark.parametrize(
@@ -114,6 +123,17 @@ def test_savings(part, expected):
         (Trend(("flat",), "stays"), HOLDS),
         (Trend(("flat",), "varies"), DIFFERS),
         (Trend(("low",), "varies"), HOLDS),
+        (Trend(("high",), "does not fall"), HOLDS),
+        (Trend(("flat", "bent"), "does not fall"), HOLDS),  # as much in the end, or more
+        (Trend(("bent",), "does not rise"), DIFFERS),
+        (Trend(("bent",), "does not fall", at=(2, 4)), DIFFERS),
+        (Trend(("unrun",), "does not fall"), NOT_RUN),
+        (Steadier("flat", ("low", "high")), HOLDS),
+        (Steadier("low", ("near", "high")), TIED),
+        (Steadier("low", ("bent",)), DIFFERS),
+        (Steadier("bent", ("low",), at=(1, 2)), DIFFERS),  # upwards counts
+        (Steadier("low", ("bent",), at=(2, 4)), DIFFERS),  # as downwards does
+        (Steadier("flat", ("late",)), NO_TIME),
         (Trend(("bent",), "stays", at=(2, 4)), DIFFERS),  # by half: not what staying is
         (Trend(("bent",), "stays", at=(2, 4), most=1.6), HOLDS),
         (Trend(("low", "late"), "rises"), NO_TIME),

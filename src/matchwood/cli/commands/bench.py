@@ -69,6 +69,9 @@ def run_experiments(
     gib: Annotated[
         float | None, typer.Option(min=0.01, help="Memory limit for one point, in GiB.")
     ] = None,
+    events: Annotated[
+        int | None, typer.Option(min=1, help="How many events each point is measured with.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Run experiments, except the points that have a result already."""
@@ -79,7 +82,12 @@ def run_experiments(
 
     chosen = choose(names or [], scale)
     usual = BUDGETS[scale]
-    budget = replace(usual, seconds=seconds or usual.seconds, gib=gib or usual.gib)
+    budget = replace(
+        usual,
+        seconds=seconds or usual.seconds,
+        gib=gib or usual.gib,
+        events=events or usual.events,
+    )
     results = Results(results_file(output, scale))
     begun = perf_counter()
     with Points() as points:

@@ -15,9 +15,9 @@ measure, and every sentence with the verdict on it (`statements`).
 - `experiment`: `Experiment`, `Contestant` and `Measure`.
 - `statements`: what papers say of their results, and how it is decided whether ours are so.
 - `measured`: what is known of one measure, and why the rest is not.
-- `atree_figures`, `atree_ads_figures`, `atree_design_figures`, `fontoura_figures`,
-  `le_subscribe_figures`, `dexin_figures`, `overlapping_figures`: the experiments, by paper;
-  `atree_settings` has what the first three share.
+- `atree_figures`, `atree_ads_figures`, `atree_design_figures`, `atree_conjunctions_figures`,
+  `fontoura_figures`, `le_subscribe_figures`, `dexin_figures`, `overlapping_figures`: the
+  experiments, by paper; `atree_settings` has what the first four share.
 """
 
 from importlib import import_module
@@ -29,6 +29,7 @@ MODULES = (
     "atree_figures",
     "atree_ads_figures",
     "atree_design_figures",
+    "atree_conjunctions_figures",
     "fontoura_figures",
     "le_subscribe_figures",
     "dexin_figures",

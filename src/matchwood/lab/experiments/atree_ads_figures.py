@@ -21,6 +21,7 @@ from matchwood.lab.experiments.experiment import (
     OWN_BUILDING,
     TRANSLATED,
     TRANSLATING,
+    Contestant,
     Experiment,
 )
 from matchwood.lab.experiments.fontoura_figures import DEWEY, INTERVAL
@@ -28,6 +29,9 @@ from matchwood.lab.experiments.statements import Saves, Similar, least, order, s
 
 # The measures that statements are about: memory, matching time and construction time.
 M, T, C = MEMORY.name, MATCHING.name, BUILDING.name
+
+# Translation over our own index, which counts the entries of lists.
+COUNTED = Contestant("Translation, our index", "translation")
 
 # The labels of all that have an index.
 BUILT = ("A-Tree", "BDD", "Translation", "BoP", "Interval ID", "Dewey ID")
@@ -90,7 +94,7 @@ EXPERIMENTS = (
         settings=ADS,
         varied="workload",
         values=both("ads"),
-        contestants=(ATREE, BDD, TRANSLATION, BOP, INTERVAL, DEWEY, SCAN, *OURS),
+        contestants=(ATREE, BDD, TRANSLATION, BOP, INTERVAL, DEWEY, SCAN, COUNTED, *OURS),
         statements=ON_ADVERTISEMENTS,
         theirs="1,392,196 advertisements",
         reported={

@@ -54,12 +54,7 @@ SIZE: Sweep = (
     True,
 )
 DEPTH: Sweep = ("depth", "depth of rules", both(1, 2, 3, 4, 5, 6), True)
-OPERANDS: Sweep = (
-    "operands",
-    "operands of a node",
-    fewer((2, 4, 6, 10, 12), 2, 4, 6, 8, 10, 12),
-    True,
-)
+OPERANDS: Sweep = ("operands", "operands of a node", both(2, 4, 6, 8, 10, 12), True)
 ALPHA: Sweep = (
     "alpha",
     "Zipf α of subexpressions",

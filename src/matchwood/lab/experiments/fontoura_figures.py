@@ -19,6 +19,7 @@ from matchwood.lab.experiments.experiment import (
     Value,
 )
 from matchwood.lab.experiments.statements import (
+    AsGood,
     Linear,
     RunsOut,
     Saves,
@@ -27,6 +28,7 @@ from matchwood.lab.experiments.statements import (
     Statement,
     Trend,
     least,
+    order,
     says,
 )
 
@@ -86,6 +88,12 @@ SELECTIVITIES: Values = dict.fromkeys(("small", "paper"), (0.02, 0.04, 0.06, 0.0
 
 # The measures that statements are about: memory, matching time, time to evaluate and selectivity.
 M, T, E, S = MEMORY.name, MATCHING.name, EVALUATING.name, SELECTIVITY.name
+
+# What the conclusions say of the two, and of which figures it is.
+ADVANTAGEOUS = (
+    "Of the two, the Interval matching approach is more advantageous – it is faster, uses less "
+    "memory and is simpler to describe and implement."
+)
 
 # The time of a match and of two of its steps.
 STEPS = (MATCHING, FINDING, SORTING)
@@ -155,6 +163,7 @@ EXPERIMENTS = (
                 M,
                 Similar(PROPOSED),
             ),
+            says(ADVANTAGEOUS, M, order("Interval ID", "Dewey ID")),
             says(
                 "the size of these data structures grow linear with depth for Dewey and Interval "
                 "algorithms",
@@ -258,6 +267,13 @@ EXPERIMENTS = (
                 T,
                 Slower(PROPOSED, ("DNF expansion",)),
             ),
+            says(
+                "In the case the indexed expressions are small DNFs, as shown for depth 1 in the "
+                "figure, the performance for DNF algorithm can be as good as the Dewey and "
+                "Interval algorithms.",
+                T,
+                AsGood(tuple(("DNF expansion", one) for one in PROPOSED), at=(1,)),
+            ),
         ),
     ),
     _of(
@@ -266,6 +282,7 @@ EXPERIMENTS = (
         STEPS,
         _depths(1, 2, 3, 4),
         TWO,
+        (says(ADVANTAGEOUS, T, order("Interval ID", "Dewey ID")),),
     ),
     _of(
         "Figure 11",

@@ -146,6 +146,11 @@ EXPERIMENTS = (
                 Slower(TWO, ("Naive",)),
             ),
             says(
+                "with an average evaluation cost sublinear to the number of subscriptions",
+                E,
+                Slower(TWO),
+            ),
+            says(
                 "the Sub-Order algorithms perform consistently better in practice",
                 E,
                 order("Sub-Order", "Sequential"),

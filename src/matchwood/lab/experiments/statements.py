@@ -117,7 +117,16 @@ class Before:
 
     def judged(self, measured: Measured) -> Iterator[Verdict]:
         for pair in self.pairs:
-            yield from _compared(measured, pair, self.at)
+            yield from _compared(measured, pair, self.at, "less")
+
+
+@dataclass(frozen=True)
+class AsGood(Before):
+    """In each pair the first contestant needs no more than the second, within the margin."""
+
+    def judged(self, measured: Measured) -> Iterator[Verdict]:
+        for pair in self.pairs:
+            yield from _compared(measured, pair, self.at, "no more")
 
 
 def order(*labels: str, at: At = None) -> Before:
@@ -135,13 +144,14 @@ def most(label: str, others: Iterable[str], at: At = None) -> Before:
     return Before(tuple((other, label) for other in others if other != label), at)
 
 
-def _compared(
-    measured: Measured, pair: tuple[str, str], at: At, same: bool = False
-) -> Iterator[Verdict]:
-    """Two contestants at every value: one verdict where both have figures, and each lack.
+# What the first of two contestants has to need, in comparison with the second.
+Relation = Literal["less", "same", "no more"]
 
-    They have to be in this order, or the same.
-    """
+
+def _compared(
+    measured: Measured, pair: tuple[str, str], at: At, relation: Relation
+) -> Iterator[Verdict]:
+    """Two contestants at every value: one verdict where both have figures, and each lack."""
     better, worse = pair
     ratios, outcomes = [], []
     for value in _values(measured, at):
@@ -151,12 +161,23 @@ def _compared(
             continue
         ratios.append(measured.lines[worse][value] / measured.lines[better][value])
         overlap = measured.overlap(better, worse, value)
-        outcome = TIED if overlap else decided(ratios[-1])
-        outcomes.append((HOLDS if outcome == TIED else DIFFERS) if same else outcome)
+        outcomes.append(_related(decided(ratios[-1]), overlap, relation))
     if ratios:
         told = f"{worse} needs {_range(ratios)} of {better}"
         told += f" (so at {outcomes.count(HOLDS)} of {len(ratios)})" * (len(ratios) > 1)
         yield Verdict(combined(outcomes), told)
+
+
+def _related(outcome: str, overlap: bool, relation: Relation) -> str:
+    """The outcome of a relation from that of the ratio, which has to be above 1 for "less".
+
+    Contestants that are far apart and whose runs overlap are tied: neither less nor the same.
+    """
+    if relation != "less" and outcome == TIED:
+        return HOLDS
+    if overlap:
+        return TIED
+    return DIFFERS if relation == "same" else outcome
 
 
 @dataclass(frozen=True)
@@ -197,11 +218,12 @@ class Trend:
     """Figures rise, fall, stay or vary from value to value.
 
     To rise or fall is to do so by more than the margin from the first value to the last, and
-    nowhere the other way by more than the margin. To stay is to be within `most` everywhere.
+    nowhere the other way by more than the margin. Not to rise or fall is not to do so by more than
+    the margin from the first value to the last. To stay is to be within `most` everywhere.
     """
 
     named: tuple[str, ...]
-    goes: Literal["rises", "falls", "stays", "varies"]
+    goes: Literal["rises", "falls", "does not rise", "does not fall", "stays", "varies"]
     at: At = None
     most: float = NEAR
 
@@ -223,7 +245,9 @@ class Trend:
         if self.goes in ("stays", "varies"):
             stays = max(line) / min(line) <= self.most
             return HOLDS if stays == (self.goes == "stays") else DIFFERS
-        rising = line if self.goes == "rises" else [1 / figure for figure in line]
+        rising = line if "rise" in self.goes else [1 / figure for figure in line]
+        if "not" in self.goes:
+            return DIFFERS if decided(rising[-1] / rising[0]) == HOLDS else HOLDS
         steps = [after / before for before, after in pairwise(rising)]
         return DIFFERS if min(steps) <= 1 / NEAR else decided(rising[-1] / rising[0])
 
@@ -257,6 +281,33 @@ class Slower:
                 if one in growth and other in growth:
                     told = f"{one} ×{growth[one]:.3g}, {other} ×{growth[other]:.3g}"
                     yield Verdict(decided(growth[other] / growth[one]), told)
+
+
+@dataclass(frozen=True)
+class Steadier:
+    """A contestant changes by a smaller factor, up or down, than each of the others."""
+
+    steady: str
+    others: tuple[str, ...]
+    at: At = None
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return (self.steady, *self.others)
+
+    def judged(self, measured: Measured) -> Iterator[Verdict]:
+        changes = {}
+        for label in self.labels:
+            line, lacks = _line(measured, label, self.at)
+            yield from lacks
+            if not lacks:
+                changes[label] = max(line) / min(line)
+        if self.steady not in changes:
+            return
+        own = changes.pop(self.steady)
+        for label, change in changes.items():
+            told = f"{self.steady} within ×{own:.3g}, {label} within ×{change:.3g}"
+            yield Verdict(decided(change / own), told)
 
 
 @dataclass(frozen=True)
@@ -294,7 +345,7 @@ class Similar:
 
     def judged(self, measured: Measured) -> Iterator[Verdict]:
         for other in self.named[1:]:
-            yield from _compared(measured, (self.named[0], other), self.at, same=True)
+            yield from _compared(measured, (self.named[0], other), self.at, "same")
 
 
 @dataclass(frozen=True)

@@ -7,21 +7,22 @@ import pytest
 
 from matchwood.lab.experiments import experiments
 from matchwood.lab.experiments.report.page import outcomes
-from matchwood.lab.experiments.running.points import plan
+from matchwood.lab.experiments.running.points import Point, plan
 from matchwood.lab.experiments.running.result_file import Results
 from matchwood.lab.experiments.statements import OUTCOMES
 
 DOCS = Path(__file__).resolve().parents[4] / "docs"
 
 
-def test_the_counts_of_verdicts_are_those_of_the_stored_results():
-    results = Results(DOCS / "laboratory-small.jsonl")
+@pytest.mark.parametrize("scale", ["small", "paper"])
+def test_the_counts_of_verdicts_are_those_of_the_stored_results(scale):
+    results = Results(DOCS / f"laboratory-{scale}.jsonl")
     of_paper = defaultdict(list)
     for experiment in experiments().values():
         of_paper[experiment.paper].append(experiment)
     page = (DOCS / "laboratory.md").read_text(encoding="utf-8")
     for paper, figures in of_paper.items():
-        counted = outcomes(figures, "small", results)
+        counted = outcomes(figures, scale, results)
         counts = " | ".join(str(counted[outcome]) for outcome in reversed(OUTCOMES))
         assert f"| {paper} | {counted.total()} | {counts} |" in page
 
@@ -34,3 +35,12 @@ def test_stored_results_are_of_points_that_experiments_have(scale):
     assert records.keys() <= points
     assert len(records) > 20
     assert all(record["machine"]["processor"] for record in records.values())
+
+
+@pytest.mark.parametrize("scale", ["small", "paper"])
+def test_stored_results_of_a_workload_are_of_the_same_events(scale):
+    counted = defaultdict(set)
+    for record in Results(DOCS / f"laboratory-{scale}.jsonl").records.values():
+        if "events" in record and record["point"]["workload"] != "overlapping":
+            counted[Point(**record["point"]).workload_key].add(record["events"])
+    assert {len(counts) for counts in counted.values()} <= {1}
