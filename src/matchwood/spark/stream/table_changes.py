@@ -25,6 +25,8 @@ from matchwood.spark.storage import reason
 CHANGE = "matchwood change"
 # Ids that the driver gets to know: more of them are in so many buckets that all rules are compiled.
 MOST_IDS = BUCKETS
+# Tasks that add changes up. They are mostly few, and each task costs more than they do.
+TASKS = 8
 # An expression that is a column of the source, perhaps under another name. Others may depend on
 # more rows than those that changed.
 _PLAIN_COLUMN = re.compile(r"\s*[\w.`]+(\s+(as\s+)?[\w`]+)?\s*", re.IGNORECASE)
@@ -111,15 +113,19 @@ def _net(changes: DataFrame, source: RuleSource) -> DataFrame:
         F.col(CHANGE),
     )
     parts = [name for name in rows.columns if name != CHANGE]
-    return rows.groupBy(*parts).agg(F.sum(CHANGE).alias(CHANGE)).where(F.col(CHANGE) != 0)
+    # All that is said of an id is in one task from here on.
+    spread = rows.repartition(TASKS, "id")
+    return spread.groupBy(*parts).agg(F.sum(CHANGE).alias(CHANGE)).where(F.col(CHANGE) != 0)
 
 
 def _told(rows: DataFrame) -> TableChanges:
-    id_text = F.col("id").cast("string").alias("id")
-    of_id = rows.groupBy(id_text).agg(F.min(CHANGE).alias("least"))
-    found = of_id.limit(MOST_IDS + 1).collect()
-    ids = frozenset(row.id for row in found)
-    return TableChanges(rows, ids, frozenset(row.id for row in found if row.least < 0))
+    of_id = rows.groupBy("id").agg(F.min(CHANGE).alias("least"))
+    least = {
+        None if row.id is None else str(row.id): row.least
+        for row in of_id.limit(MOST_IDS + 1).collect()
+    }
+    gone = frozenset(name for name, change in least.items() if change < 0)
+    return TableChanges(rows, frozenset(least), gone)
 
 
 def _delta_changes(spark: SparkSession, now: TableVersion, before: int) -> DataFrame:
