@@ -107,6 +107,11 @@ inner = st.one_of(
     text("{}{} {} {}", maybe_not, inner_leaves, st.sampled_from(["and", "or"]), inner_leaves),
 )
 simple = st.one_of(ordered, stringy)
+lowered = st.one_of(
+    text("lower({}) {} {}", names, st.sampled_from(COMPARED), st.one_of(literals)),
+    text("{}lower({}) like {}", maybe_not, names, quoted(PATTERNS)),
+    text("contains(lower({}), {})", names, st.one_of(literals)),
+)
 tests = st.sampled_from(["true", "false", "unknown", "not true", "not false", "not unknown"])
 mixed = st.lists(st.one_of(literals), min_size=2, max_size=5).map(", ".join)
 several = st.lists(quoted(PATTERNS), min_size=1, max_size=3).map(", ".join)
@@ -138,7 +143,8 @@ def trees(*leaves, max_leaves=10):
     return trees_over(st.one_of(*leaves).map(parse), max_leaves)
 
 
-coded_rules = trees(ordered, ordered, stringy, alien, constants)
+tested = text("({}) is {}", st.one_of(ordered, stringy, lowered, alien), tests)
+coded_rules = trees(ordered, ordered, stringy, alien, lowered, tested, constants)
 rules = trees(ordered, ordered, stringy, lazy, alien, constants)
 
 

@@ -6,7 +6,7 @@ drawn from the sign bit down.
 
     header    | used 1 | push 32 | is_and 1 | root 1 | access 1 | inline 14 | rest 14 |
     interval  | 0    1 | slot 18 | negated 1 | low 22 | high 22 |
-    several   | 1    1 | slot 18 | literal 45 |
+    several   | 1    1 | slot 18 | absent 1  | literal 44 |
     rest      | reference 32 | reference 32 |
 
 header:    used says that another node asks for this one (the header is then below zero). push is
@@ -17,7 +17,8 @@ header:    used says that another node asks for this one (the header is then bel
            that `inline` and `rest` fit. Records are found by int32 positions.
 interval:  an inline operand, true if low <= code of slot <= high. Only slots below MAX_SLOTS with
            at most CODE_MASK codes are inline; low may be high + 1, for what is never true.
-several:   an inline literal of several intervals.
+several:   an inline literal of several intervals. absent is 1 if it may be true of an event without
+           the attribute, or with a value of no family.
 rest:      two operands that are not inline, the first in the low half; the high half is 0 if there
            is no second one. A reference is an opaque literal, or `first` + where the record of a
            node starts; it stays below 2**32.
@@ -47,7 +48,7 @@ _SLOT_SHIFT = 45
 _SLOT_MASK = (1 << 18) - 1
 _NEGATED_SHIFT = 44
 _LOW_SHIFT = 22
-_LITERAL_MASK = (1 << _SLOT_SHIFT) - 1
+_LITERAL_MASK = (1 << _NEGATED_SHIFT) - 1
 _REFERENCE_BITS = 32
 _REFERENCE_MASK = (1 << _REFERENCE_BITS) - 1
 
@@ -197,15 +198,22 @@ def pack_interval(slot: Any, negated: Any, low: Any, high: Any) -> Any:
 
 
 @codec
-def pack_several(slot: Any, literal: Any) -> Any:
+def pack_several(slot: Any, absent: Any, literal: Any) -> Any:
     """The inline word of a literal of several intervals."""
-    return _SIGN | np.int64(slot) << _SLOT_SHIFT | np.int64(literal)
+    absent = np.int64(absent) << _NEGATED_SHIFT
+    return _SIGN | np.int64(slot) << _SLOT_SHIFT | absent | np.int64(literal)
 
 
 @codec
 def is_several(word: Any) -> Any:
     """Whether an inline word stands for a literal of several intervals."""
     return word < 0
+
+
+@codec
+def may_hold(word: Any, code: Any) -> Any:
+    """Whether an inline word of several intervals may be true of a code, or of a list."""
+    return code < 0 or code > OTHER or (word >> _NEGATED_SHIFT) & 1 != 0
 
 
 @codec

@@ -76,11 +76,12 @@ class Event:
             return None
         items = value if isinstance(value, LISTS) else [value]
         try:
-            return [self._element_event(item) for item in items]
+            return [self.element_event(item) for item in items]
         except EventError as error:
             raise EventError(error.reason, path) from error
 
-    def _element_event(self, item: object) -> Event:
+    def element_event(self, item: object) -> Event:
+        """An element of a list of this event, as an event."""
         return ElementEvent(item)
 
     def given(self, attribute: str) -> object:

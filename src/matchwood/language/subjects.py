@@ -26,7 +26,7 @@ class Attributes(Protocol):
 def seen_of(subject: str, event: Attributes) -> Seen:
     """What predicates see of a subject that is no attribute."""
     if isinstance(subject, Lowered):
-        return _lowered(event[subject.base])
+        return lowered_values(event[subject.base])
     if isinstance(subject, Everything):
         return tuple(event.values()) or NULL
     assert isinstance(subject, Element)
@@ -55,7 +55,8 @@ def _lower_character(character: str) -> str:
     return lower[0]
 
 
-def _lowered(seen: Seen) -> Seen:
+def lowered_values(seen: Seen) -> Seen:
+    """What predicates see of `lower(a)`, given what they see of `a`."""
     if isinstance(seen, Value):
         return _lowered_value(seen)
     return tuple(map(_lowered_value, seen))

@@ -11,11 +11,10 @@ from __future__ import annotations
 
 from matchwood.language.tree import (
     And,
+    AttributeComparison,
     Call,
     Comparison,
     Constant,
-    Derived,
-    In,
     IsNull,
     Like,
     Node,
@@ -27,7 +26,7 @@ from matchwood.language.tree import (
     walk,
 )
 from matchwood.language.tree.arithmetic import Attribute
-from matchwood.language.values import Family
+from matchwood.language.tree.calls import BUILT_IN
 from matchwood.rewrite.local_rewrites import node_over, with_operands
 from matchwood.rewrite.negation import opposite
 
@@ -90,6 +89,8 @@ def _of_test(node: TruthTest, what: int, exact: bool) -> Node:
     inner = node.operands[0]
     if node.truth != "unknown":
         return _asked(inner, _OF_TEST[node.truth][0 if holds else 1], exact)
+    if not inner.operands:
+        return _is_unknown(inner, holds)
     if any(isinstance(below, TruthTest) for below in walk(inner)):
         return TruthTest(inner, "unknown", not holds)  # each level would double it
     if holds:
@@ -99,50 +100,42 @@ def _of_test(node: TruthTest, what: int, exact: bool) -> Node:
 
 def _predicate(node: Node, what: int) -> Node:
     """A test of a predicate, or of what is taken for one."""
-    if isinstance(node, Constant):
-        return Constant(node.value is (what in (_TRUE, _NOT_FALSE)))
-    if isinstance(node, IsNull):
+    if isinstance(node, Constant | IsNull):  # it is never undefined
         return node if what in (_TRUE, _NOT_FALSE) else opposite(node)
-    positive = node if what in (_TRUE, _NOT_TRUE) else _opposite_or_none(node)
-    patterns = None if positive is None else patterns_of(positive)
+    positive, is_negation = _positive(node)
+    if is_negation:
+        what = _OF_NOT[what]
     negated = what in (_NOT_TRUE, _NOT_FALSE)
-    if patterns is None:
-        return TruthTest(node, "true" if what in (_TRUE, _NOT_TRUE) else "false", negated)
-    kind = And if negated else Or
-    return node_over(kind, [TruthTest(pattern, "true", negated) for pattern in patterns])
+    if what in (_TRUE, _NOT_TRUE) or not _is_string_test(positive):
+        return TruthTest(positive, "true" if what in (_TRUE, _NOT_TRUE) else "false", negated)
+    is_true, is_unknown = (TruthTest(positive, truth, what == _FALSE) for truth in _NOT_FALSES)
+    return node_over(Or if negated else And, [is_true, is_unknown])
 
 
-def _opposite_or_none(node: Node) -> Node | None:
-    return opposite(node) if getattr(node, "negated", False) or _is_unequal(node) else None
+# What is not false is one of these.
+_NOT_FALSES = ("true", "unknown")
 
 
-def _is_unequal(node: Node) -> bool:
-    return isinstance(node, Comparison) and node.op == "!="
+def _is_unknown(node: Node, holds: bool) -> Node:
+    """Whether a predicate is undefined; if not `holds`, whether it is defined."""
+    if isinstance(node, Constant | IsNull):
+        return Constant(not holds)
+    return TruthTest(_positive(node)[0], "unknown", not holds)
 
 
-def patterns_of(node: Node) -> list[Like] | None:
-    """The patterns of which one is true of a value where a predicate is; None if it is not so.
+def _positive(node: Node) -> tuple[Node, bool]:
+    """A predicate without its `not`, which is exactly its negation; whether it had one."""
+    is_negation = getattr(node, "negated", False) or (
+        isinstance(node, Comparison | AttributeComparison) and node.op == "!="
+    )
+    return (opposite(node), True) if is_negation else (node, False)
 
-    >>> from matchwood.language import parse
-    >>> [str(one) for one in patterns_of(parse("a in ('x', '50%')"))]
-    ["a like '50\\\\%'", "a like 'x'"]
+
+def _is_string_test(node: Node) -> bool:
+    """Whether one string decides a predicate, which is undefined of other single values.
+
+    That it is not false is two tests: it is true, or there is no string to decide it.
     """
-    if getattr(node, "negated", False) or any(isinstance(s, Derived) for s in node.subjects):
-        return None
-    match node:
-        case Like():
-            return [node]
-        case Comparison(op="=", family=Family.STRING):
-            return [Like(node.attribute, "like", _escaped(str(node.value)))]
-        case In(family=Family.STRING):
-            texts = sorted({str(value) for value in node.values})
-            return [Like(node.attribute, "like", _escaped(text)) for text in texts]
-        case Call(name="startswith", arguments=(Attribute() as subject, str() as text)):
-            return [Like(subject.name, "like", _escaped(text) + "%")]
-        case Call(name="endswith", arguments=(Attribute() as subject, str() as text)):
-            return [Like(subject.name, "like", "%" + _escaped(text))]
-    return None
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    if isinstance(node, Call):
+        return node.name in BUILT_IN and not isinstance(node.arguments[-1], Attribute)
+    return isinstance(node, Like)

@@ -28,6 +28,10 @@ EXPECTED = {
     "boxes": ("match_ms", {"dexin, matchwood", "dexin, dexin", "sparse, tama", "dense, h-tree"}),
     "cold_start": ("processor_seconds", {"first example", "matchwood match", "service", "warm-up"}),
     "columns": ("ratio", {"comparison", "network", "call, not asked", "mixed column of pandas"}),
+    "constructs": (
+        "arrow_times_as_fast",
+        {"lower_case", "all_values", "tests_of_numbers", "elements"},
+    ),
     "cores": ("batches", {"1 core"}),
     "endpoint_logs": ("arrow_events_per_second", {"matching"}),
     "engine": ("scan_over_kernel_p50", {"uniform", "zipf"}),

@@ -30,7 +30,7 @@ def test_events_one_by_one_and_in_batches():
     source = random.Random(3)
     matcher = Matcher(RULES)
     matcher.compact()
-    assert matcher.store.snapshot.parts[0].matcher.lazy.everywhere is not None
+    assert not matcher.store.snapshot.parts[0].segment.lazy
     events = [
         {name: source.choice(VALUES) for name in source.sample("nopq", source.randint(0, 4))}
         for _ in range(300)

@@ -11,6 +11,7 @@
     slots          attributes, with the constants that they are compared with
     atoms          distinct predicates, one by one or many at once
     atom_codes     the intervals of codes of all predicates, as arrays
+    truth_atoms    tests of the truth of predicates, as codes like any other
     shared_nodes   one node per meaning: negations pushed down, equal nodes shared
     reuse          nodes that use smaller nodes of the same operator; very wide nodes split
     statistics     how likely predicates are to be true

@@ -124,11 +124,18 @@ def inline_words(slot, family_low, family_high, iv_start, iv_low, iv_high, opaqu
         low, high = np.int64(1), np.int64(0)  # true of no code
         if count > 0:
             low, high = np.int64(iv_low[begin]), np.int64(iv_high[begin])
+        family_from, family_to = np.int64(family_low[atom]), np.int64(family_high[atom])
+        is_null = count == 1 and high == 0
+        if (family_from == 0 or low == 0) and not is_null:  # a test of truth
+            absent = count > 0 and low == 0
+            for negated in range(2):
+                ref = pack_literal(atom, negated)
+                words[ref] = pack_several(where, absent != negated, ref)
+            continue
         word = pack_interval(where, 0, low, high)
         if count > 1:
-            word = pack_several(where, pack_literal(atom, 0))
+            word = pack_several(where, 0, pack_literal(atom, 0))
         words[pack_literal(atom, 0)] = word
-        family_from, family_to = np.int64(family_low[atom]), np.int64(family_high[atom])
         if count == 0:
             word = pack_interval(where, 1, family_from, family_to)
         elif count == 1 and low == family_from:
@@ -136,7 +143,7 @@ def inline_words(slot, family_low, family_high, iv_start, iv_low, iv_high, opaqu
         elif count == 1 and high == family_to:
             word = pack_interval(where, 1, family_from, low - 1)
         else:
-            word = pack_several(where, pack_literal(atom, 1))
+            word = pack_several(where, 0, pack_literal(atom, 1))
         words[pack_literal(atom, 1)] = word
     return words
 

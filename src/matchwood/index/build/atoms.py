@@ -13,18 +13,20 @@ from numpy.typing import NDArray
 
 from matchwood.index.build.atom_codes import AtomArrays, AtomColumns, code_atoms, small_integer
 from matchwood.index.build.index_form import (
-    evaluated_whole,
+    is_value_test,
     positive_literal,
     predicate_of,
-    tested_pattern,
+    tested_value,
 )
 from matchwood.index.build.integer_predicate_kernels import number_integer_atoms
 from matchwood.index.build.slots import (
     Slot,
     address_key,
     axis_without_family,
+    has_family,
     pack_axis,
 )
+from matchwood.index.build.truth_atoms import with_tests
 from matchwood.kernels.array_types import Int64Array
 from matchwood.kernels.predicate_codes import (
     BETWEEN,
@@ -56,6 +58,9 @@ from matchwood.language.tree.calls import Network, network
 from matchwood.language.values import Family, Literal
 from matchwood.language.wildcards import ANY
 
+# What says which set of codes a predicate is: its operator, axis and values.
+Ordered = tuple[int, int, tuple[Literal, ...]]
+
 
 class AtomTable:
     """Collects atoms and constants, then makes arrays of them.
@@ -75,6 +80,7 @@ class AtomTable:
         self._others: dict[int, Literal] = {}
         self._unlisted = range(0)  # atoms that are not in `_known` yet
         self._compared: set[int] = set()  # axes that need codes though no constant is on them
+        self._tests: dict[int, str] = {}  # atom → the truth of its predicate that it tests
         self.opaque: dict[int, Node] = {}  # atom → its predicate, where it is not an interval
 
     def __len__(self) -> int:
@@ -91,31 +97,52 @@ class AtomTable:
     def literal(self, node: Node) -> int:
         """The literal of a predicate, a comparison of attributes, or a call."""
         negated = int(getattr(node, "negated", False))
+        if isinstance(node, TruthTest):
+            return self._tested(node)
         if isinstance(node, AttributeComparison):
             negated = int(node.op == "!=")
-        if evaluated_whole(node):
-            return int(pack_literal(self._opaque(node), negated))
+        ordered = self._ordered(node)
+        atom = self._opaque(node) if ordered is None else self._number(*ordered)
+        return int(pack_literal(atom, negated))
+
+    def _tested(self, node: TruthTest) -> int:
+        """The literal of a test of truth of one predicate."""
+        test, inner = node.truth, node.operands[0]
+        ordered = self._ordered(inner)
+        if test == "unknown" and is_value_test(inner):
+            ordered = IN, self._axis_of_strings(inner), ()
+        if ordered is None:
+            return int(pack_literal(self._opaque(node), node.negated))
+        op, axis, values = ordered
+        if test == "unknown":
+            op, values = IN, ()  # it depends on the family alone
+            if has_family(axis):
+                self._compared.add(axis)
+        # That it is false is the negation of an atom that is true wherever it is not.
+        return int(
+            pack_literal(self._number(op, axis, values, test), (test == "false") != node.negated)
+        )
+
+    def _ordered(self, node: Node) -> Ordered | None:
+        """The operator, axis and values of a predicate that is a set of codes, or else None."""
         match node:
             case Comparison():
                 op = EQ if node.op == "!=" else PREDICATES.index(node.op)
-                atom = self.ordered(node.attribute, op, node.family, (node.value,))
+                return self.ordered(node.attribute, op, node.family, (node.value,))
             case Between():
                 values = (node.low, node.high)
-                atom = self.ordered(node.attribute, BETWEEN, node.family, values)
-            case In():
-                assert node.family is not None  # otherwise it is evaluated as a whole
-                atom = self.ordered(node.attribute, IN, node.family, node.values)
+                return self.ordered(node.attribute, BETWEEN, node.family, values)
+            case In(family=Family() as family):
+                return self.ordered(node.attribute, IN, family, node.values)
             case IsNull():
-                atom = self._number(IS_NULL, axis_without_family(self.slot(node.attribute)), ())
+                return IS_NULL, axis_without_family(self.slot(node.attribute)), ()
             case Like(kind="like") if (prefix := _prefix(node.pattern)) is not None:
-                atom = self._starting(node.attribute, *prefix)
+                return self._starting(node.attribute, *prefix)
             case Call(name="startswith", arguments=(Attribute() as subject, str() as part)):
-                atom = self._starting(subject.name, part, True)
+                return self._starting(subject.name, part, True)
             case Call(name="in_network", arguments=(Attribute() as subject, str() as text)):
-                atom = self._within(subject.name, network(text))
-            case _:
-                atom = self._opaque(node)
-        return int(pack_literal(atom, negated))
+                return self._within(subject.name, network(text))
+        return None
 
     def integers(
         self, axis: Int64Array, op: Int64Array, bounds: Int64Array, values: Int64Array
@@ -163,21 +190,26 @@ class AtomTable:
         self._start.append(len(self._integers))
         return len(self._op) - 1
 
-    def ordered(self, attribute: str, op: int, family: Family, values: tuple[Literal, ...]) -> int:
-        """The atom of a predicate that is true of an interval of values, or of a set."""
+    def ordered(
+        self, attribute: str, op: int, family: Family, values: tuple[Literal, ...]
+    ) -> Ordered:
+        """What says which interval, or which set, of values a predicate is true of."""
         if op == IN:
             values = tuple(sorted(set(values)))
             op = EQ if len(values) == 1 else IN
-        axis = pack_axis(self.slot(attribute, family is Family.TIME), family)
-        return self._number(op, axis, values)
+        return op, pack_axis(self.slot(attribute, family is Family.TIME), family), values
 
-    def _number(self, op: int, axis: int, values: tuple[Literal, ...]) -> int:
-        key = (op, axis, values)  # the axis holds the family, so 1 and true differ
+    def _number(self, op: int, axis: int, values: tuple[Literal, ...], test: str = "") -> int:
+        """The atom of a predicate that is a set of codes, or of a test of its truth."""
+        # The axis holds the family, so 1 and true differ.
+        key = (op, axis, values, test) if test else (op, axis, values)
         if self._unlisted and all(value == 0 or small_integer(value) for value in values):
             self._list_integers()
         number = self._known.get(key)
         if number is None:
             number = self._known[key] = self._new(op, axis)
+            if test:
+                self._tests[number] = test
             for value in values:
                 if not small_integer(value):
                     self._others[len(self._integers)] = value
@@ -185,7 +217,7 @@ class AtomTable:
             self._start[-1] = len(self._integers)
         return number
 
-    def _starting(self, attribute: str, text: str, open_end: bool) -> int:
+    def _starting(self, attribute: str, text: str, open_end: bool) -> Ordered:
         if not open_end:
             return self.ordered(attribute, EQ, Family.STRING, (text,))
         after = _successor(text)
@@ -193,22 +225,30 @@ class AtomTable:
             return self.ordered(attribute, GE, Family.STRING, (text,))
         return self.ordered(attribute, PREFIX, Family.STRING, (text, after))
 
-    def _within(self, attribute: str, net: Network) -> int:
+    def _within(self, attribute: str, net: Network) -> Ordered:
         ends = (address_key(net.network_address), address_key(net.broadcast_address))
-        axis = pack_axis(self.slot(attribute, True), Family.STRING)
-        return self._number(BETWEEN, axis, ends)
+        return BETWEEN, pack_axis(self.slot(attribute, True), Family.STRING), ends
+
+    def _axis_of_strings(self, node: Node) -> int:
+        """The axis of the values that decide a value test: strings, or those of lists alone."""
+        slot = self.slot(predicate_of(node).subjects[0])
+        if not _tests_strings(node):
+            return axis_without_family(slot)
+        axis = pack_axis(slot, Family.STRING)
+        self._compared.add(axis)
+        return axis
 
     def _opaque(self, node: Node) -> int:
         """An atom that codes alone do not decide; its slot is that of its (first) attribute."""
         positive = positive_literal(node)
         number = self._known.get(positive)
         if number is None:
-            attributes = predicate_of(node).attributes or sorted(attributes_in(node))
-            slots = [self.slot(attribute) for attribute in attributes or ("",)]
-            axis = axis_without_family(slots[0])
-            if kind_of(node) == VALUE_TEST and _tests_strings(node):
-                axis = pack_axis(slots[0], Family.STRING)
-                self._compared.add(axis)
+            if kind_of(node) == VALUE_TEST:
+                axis = self._axis_of_strings(node)
+            else:
+                named = node.attributes or sorted(attributes_in(node)) or ("",)
+                first, *_ = map(self.slot, named)
+                axis = axis_without_family(first)
             number = self._known[positive] = self._new(IS_OPAQUE, axis)
             self.opaque[number] = positive
         return number
@@ -219,19 +259,22 @@ class AtomTable:
         op, axis, start, integers = (np.array(column, np.int64) for column in collected)
         columns = AtomColumns(op, axis, start, integers, self._others)
         order, arrays = code_atoms(columns, self.slots, self._compared)
+        codes = np.array([slot.codes for slot in self.slots], np.int64)
+        arrays = with_tests(arrays, [self._tests.get(int(atom)) for atom in order], codes)
         renumbered = np.empty(len(order), np.int32)
         renumbered[order] = np.arange(len(order), dtype=np.int32)
         nodes = [self.opaque[int(atom)] for atom in order[arrays.opaque >= 0]]
         arrays.kind[arrays.opaque >= 0] = [kind_of(node) for node in nodes]
         for atom, node in zip(np.flatnonzero(arrays.opaque >= 0).tolist(), nodes, strict=True):
-            if tested_pattern(node) is not None:  # it is false of whatever it is not true of
+            if tested_value(node) is not None:  # it is false of whatever it is not true of
                 arrays.family_low[atom] = MISSING
-                arrays.family_high[atom] = self.slots[arrays.slot[atom]].codes - 1
+                arrays.family_high[atom] = codes[arrays.slot[atom]] - 1
         return arrays, renumbered, nodes
 
 
 def _tests_strings(node: Node) -> bool:
     """Whether a value test can be true of a string: not `contains(a, 5)`, which needs a list."""
+    node = predicate_of(node)
     return not (isinstance(node, Call) and node.name == "contains") or isinstance(
         node.arguments[1], str
     )
@@ -242,15 +285,7 @@ def kind_of(node: Node) -> int:
 
     A value test is true or false of every string.
     """
-    if evaluated_whole(node):
-        return LAZY
-    if isinstance(node, Like | TruthTest):
-        return VALUE_TEST
-    if isinstance(node, Call) and node.name in ("endswith", "isa"):
-        return VALUE_TEST
-    if isinstance(node, Call) and node.name == "contains":
-        return LAZY if isinstance(node.arguments[1], Attribute) else VALUE_TEST
-    return LAZY
+    return VALUE_TEST if is_value_test(predicate_of(node)) else LAZY
 
 
 def _prefix(pattern: str) -> tuple[str, bool] | None:

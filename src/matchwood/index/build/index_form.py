@@ -1,7 +1,7 @@
 """A rule as the index takes it: `and`, `or`, `xor`, `xnor` and `not` over literals.
 
 What the index has no arrays for stays whole, as one literal that is evaluated on demand: see
-`evaluated_whole`.
+`evaluated_whole`. Tests of truth are pushed down to predicates, each of which is then a literal.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from matchwood.language.tree import (
     AtLeast,
     AttributeComparison,
-    Derived,
+    Call,
     Elements,
     In,
     InList,
@@ -19,6 +19,7 @@ from matchwood.language.tree import (
     SumComparison,
     TruthTest,
 )
+from matchwood.language.tree.arithmetic import Attribute
 from matchwood.rewrite.negation import opposite
 from matchwood.rewrite.pattern_lists import expand_patterns
 from matchwood.rewrite.truth_tests import push_truth_tests
@@ -31,29 +32,32 @@ def index_form(tree: Node) -> Node:
 
 def evaluated_whole(node: Node) -> bool:
     """Whether codes and patterns decide nothing of a literal, so that it is evaluated on demand."""
-    if tested_pattern(node) is not None:
+    if tested_value(node) is not None:
         return False
     if isinstance(node, AtLeast | Elements | InList | LikeMany | SumComparison | TruthTest):
         return True
-    if isinstance(node, In) and node.family is None:
-        return True
-    return any(isinstance(subject, Derived) for subject in node.subjects)
+    return isinstance(node, In) and node.family is None
 
 
-def tested_pattern(node: Node) -> Like | None:
-    """The pattern of which a node asks whether it is true; None if it asks for anything else."""
+def is_value_test(node: Node) -> bool:
+    """Whether one string decides a predicate, such as a pattern."""
+    if isinstance(node, Call) and node.name == "contains":
+        return not isinstance(node.arguments[1], Attribute)
+    return isinstance(node, Like) or (isinstance(node, Call) and node.name in ("endswith", "isa"))
+
+
+def tested_value(node: Node) -> Node | None:
+    """The value test of which a node asks whether it is true; None if it asks for anything else."""
     if not isinstance(node, TruthTest) or node.truth != "true":
         return None
-    pattern = node.operands[0]
-    if not isinstance(pattern, Like) or pattern.negated or isinstance(pattern.attribute, Derived):
-        return None
-    return pattern
+    test = node.operands[0]
+    return test if is_value_test(test) and not getattr(test, "negated", False) else None
 
 
 def predicate_of(node: Node) -> Node:
-    """The pattern whose truth a node tests, or else the node itself."""
-    pattern = tested_pattern(node)
-    return node if pattern is None else pattern
+    """The value test whose truth a node tests, or else the node itself."""
+    test = tested_value(node)
+    return node if test is None else test
 
 
 def positive_literal(node: Node) -> Node:

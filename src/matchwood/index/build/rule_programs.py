@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -63,6 +63,15 @@ def gather(
         words, ends, texts = split(encoded, offsets, threads)
         put_literals(words, _literals(encoded, texts, atoms))
         return _assemble(rules, words, ends, atoms, progress)
+
+
+def gather_trees(trees: Iterable[Node], atoms: AtomTable) -> GatheredPrograms:
+    """The programs of trees that were checked as parts of rules, and call no operators."""
+    programs = Programs(atoms)
+    for tree in trees:
+        programs.add(index_form(tree))
+    words, ends = np.array(programs.words, np.int32), np.array(programs.ends, np.int64)
+    return GatheredPrograms(words, ends, np.arange(len(ends) - 1), [], {})
 
 
 def _literals(data: UInt8Array, texts: Int64Array, atoms: AtomTable) -> Int32Array:

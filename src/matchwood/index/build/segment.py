@@ -6,7 +6,7 @@ text, tags, priority) is kept outside, by ordinal.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +18,12 @@ from matchwood.index.build.atoms import AtomTable, kind_of
 from matchwood.index.build.gc_pause import collection_paused
 from matchwood.index.build.packed_atoms import PackedAtoms, pack_atoms, unpack_atoms
 from matchwood.index.build.reuse import narrow, reuse
-from matchwood.index.build.rule_programs import Progress, gather
+from matchwood.index.build.rule_programs import (
+    GatheredPrograms,
+    Progress,
+    gather,
+    gather_trees,
+)
 from matchwood.index.build.shared_nodes import SharedNodes, share
 from matchwood.index.build.slots import Slot
 from matchwood.index.build.statistics import Statistics, probabilities
@@ -122,11 +127,24 @@ def build(
     atoms = AtomTable()
     with collection_paused():
         gathered = gather(rules, atoms, progress, threads)
-        arrays, number, opaque = atoms.seal()
-        shared = shared_nodes(gathered.program, gathered.start, number)
-        chance = probabilities(arrays, atoms.slots, statistics)
-        codes = np.array([slot.codes for slot in atoms.slots], np.int32)
-        tree, order = arrange(shared, arrays, codes, chance, threads)
+        return _arranged(gathered, atoms, statistics, threads)
+
+
+def build_trees(trees: Iterable[Node]) -> Built:
+    """Build a segment of rules about elements, given as trees that are parts of other rules."""
+    atoms = AtomTable()
+    with collection_paused():
+        return _arranged(gather_trees(trees, atoms), atoms, None, 1)
+
+
+def _arranged(
+    gathered: GatheredPrograms, atoms: AtomTable, statistics: Statistics | None, threads: int
+) -> Built:
+    arrays, number, opaque = atoms.seal()
+    shared = shared_nodes(gathered.program, gathered.start, number)
+    chance = probabilities(arrays, atoms.slots, statistics)
+    codes = np.array([slot.codes for slot in atoms.slots], np.int32)
+    tree, order = arrange(shared, arrays, codes, chance, threads)
     positions = gathered.accepted[order]
     costly = np.flatnonzero(np.isin(positions, list(gathered.costly))).astype(np.int32)
     names = sorted({call.name for rule in gathered.costly.values() for call in calls_of(rule)})

@@ -6,7 +6,7 @@ values to be spread evenly over the constants that rules mention.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,6 +17,8 @@ from matchwood.index.build.slots import Slot, reading
 from matchwood.kernels.programs import negation_of, pack_literal
 from matchwood.kernels.records import INTERVAL, LAZY, MISSING, VALUE_TEST
 from matchwood.language.events import Event
+from matchwood.language.subjects import lowered_values
+from matchwood.language.tree.subjects import EVERYTHING, Lowered
 from matchwood.language.values import NULL, Value
 
 # The share of events that have an attribute of which nothing is known.
@@ -51,6 +53,17 @@ class Statistics:
             if len(values) < self.kept:
                 values.extend([value] if isinstance(value, Value) else value)
 
+    def of(self, subject: str) -> tuple[float, Sequence[Value]]:
+        """The share of events that have a subject of predicates, and some of its values."""
+        if isinstance(subject, Lowered):
+            share, values = self.of(subject.base)
+            lower = lowered_values(tuple(values))
+            assert not isinstance(lower, Value)
+            return share, lower
+        if subject == EVERYTHING:
+            return 1.0, ()
+        return self.present.get(subject, 0) / self.events, self.values.get(subject, ())
+
 
 def profile(events: Iterable[Mapping[str, object]]) -> Statistics:
     """The statistics of a sample of events."""
@@ -71,8 +84,7 @@ def probabilities(
     cumulative = _even(codes, offset) if len(slots) else np.zeros(1)
     if statistics is not None and statistics.events:
         for number, slot in enumerate(slots):
-            present[number] = statistics.present.get(slot.attribute, 0) / statistics.events
-            sample = statistics.values.get(slot.attribute)
+            present[number], sample = statistics.of(slot.attribute)
             if sample:
                 cumulative[offset[number] : offset[number + 1]] = _measured(slot, sample)
     owner = np.repeat(np.arange(count), np.diff(atoms.start))
@@ -85,12 +97,16 @@ def probabilities(
         - cumulative[base + atoms.family_low]
     )
     there = present[atoms.slot]
-    null = (atoms.family_low == MISSING) & (atoms.kind == INTERVAL)
+    absent = np.zeros(count, np.bool_)  # true of events that do not have the attribute
+    some = np.diff(atoms.start) > 0
+    absent[some] = atoms.low[atoms.start[:-1][some]] == MISSING
+    complete = (absent | (atoms.family_low == MISSING)) & (atoms.kind == INTERVAL)
     chance = np.empty(2 * count, np.float32)
     plain = pack_literal(np.arange(count), 0)
     negation = negation_of(plain)
-    chance[plain] = np.where(null, 1 - there, there * positive)
-    chance[negation] = np.where(null, there, there * np.maximum(family - positive, 0))
+    chance[plain] = there * positive + np.where(absent, 1 - there, 0)
+    of_family = there * np.maximum(family - positive, 0)
+    chance[negation] = np.where(complete, 1 - chance[plain], of_family)
     pattern = atoms.kind == VALUE_TEST
     chance[plain[pattern]] = PATTERN_CHANCE
     tested = atoms.family_low[pattern] == MISSING  # whether it is true, so also of no value
@@ -109,7 +125,7 @@ def _even(codes: NDArray[np.int64], offset: NDArray[np.int64]) -> NDArray[np.flo
     return shares
 
 
-def _measured(slot: Slot, sample: list[Value]) -> NDArray[np.float64]:
+def _measured(slot: Slot, sample: Sequence[Value]) -> NDArray[np.float64]:
     codes = np.full(slot.codes, 1e-6)
     for value in sample:
         family, literal = value.family, value.value

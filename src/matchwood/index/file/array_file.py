@@ -37,7 +37,7 @@ from matchwood.index.file.checksum_kernels import checksum_words
 from matchwood.kernels.array_types import Int64Array, UInt8Array
 
 # The version of the format that is written; files of any other one are refused.
-VERSION = 2
+VERSION = 3
 
 # The bytes that every file starts with.
 MAGIC = b"MATCHWOOD"

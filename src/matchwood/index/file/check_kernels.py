@@ -38,7 +38,7 @@ from matchwood.kernels.records import (
 @compiled
 def check_atoms(slot, family_low, family_high, start, low, high, kind, opaque, codes, opaques):
     """Atoms are in order of slots; families and intervals lie inside the codes; intervals are
-    sorted, disjoint and inside their family; opaque atoms are numbered in order, without gaps."""
+    sorted and disjoint; opaque atoms are numbered in order, without gaps."""
     if start[0] != 0 or start[-1] != len(low):
         return len(slot)
     numbered = 0
@@ -50,9 +50,9 @@ def check_atoms(slot, family_low, family_high, start, low, high, kind, opaque, c
         size = codes[slot[i]]
         if family_low[i] < 0 or family_low[i] > size or not -1 <= family_high[i] < size:
             return i
-        below = family_low[i] - 1
+        below = -1
         for j in range(start[i], min(start[i + 1], len(low))):
-            if low[j] <= below or high[j] < low[j] or high[j] > family_high[i]:
+            if low[j] <= below or high[j] < low[j] or high[j] >= size:
                 return i
             below = high[j]
         if opaque[i] == -1:

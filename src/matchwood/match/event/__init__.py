@@ -17,7 +17,8 @@ Modules:
 - `strategy`: what a strategy is; `strategies` has them, `event_strategies` lists them;
 - `strategy_choice`: which strategy is used, by what events take;
 - `lazy_atoms`: comparisons and calls that are evaluated only if a rule depends on them;
-- `everywhere`: patterns that are looked for in all values of an event;
+- `everywhere`: all values of an event, `*`, as codes;
+- `element_index`: what `any` and `every` ask of the elements of a list;
 - `thread_scratch`: what one thread writes while it matches;
 - `woken`: the `and`s that likely literals wake, which cells and bounds find in other ways;
 - `cell_index`: rows of bits over cells of codes, in the leaves of a tree;

@@ -26,6 +26,7 @@ from matchwood.kernels.records import (
     header_push,
     header_rest,
     is_several,
+    may_hold,
     word_high,
     word_literal,
     word_low,
@@ -124,13 +125,14 @@ def _operand_intervals(word, atom_row, families, iv_low, iv_high, low, high):
     begin, end = np.int64(atom_row[atom, ROW_START]), np.int64(atom_row[atom + 1, ROW_START])
     if end - begin >= MOST_INTERVALS:
         return -1
+    least = np.int64(0) if may_hold(word, OTHER) else np.int64(OTHER + 1)
     if not is_negated(ref):
         for i in range(begin, end):
-            low[i - begin] = max(np.int64(iv_low[i]), OTHER + 1)
+            low[i - begin] = max(np.int64(iv_low[i]), least)
             high[i - begin] = max(np.int64(iv_high[i]), low[i - begin] - 1)
         return end - begin
     family = FAMILY_COLUMNS * np.int64(atom_row[atom, ROW_FAMILY])
-    at = np.int64(max(families[family + FAMILY_FIRST], OTHER + 1))
+    at = np.int64(max(families[family + FAMILY_FIRST], least))
     count = 0
     for i in range(begin, end):
         low[count], high[count] = at, max(iv_low[i] - 1, at - 1)

@@ -28,6 +28,7 @@ from matchwood.kernels.records import (
     ROW_START,
     header_inline,
     is_several,
+    may_hold,
     word_high,
     word_literal,
     word_low,
@@ -124,7 +125,8 @@ def boxes_of(places, records, atom_row, families, iv_low, iv_high):
                     least, most = np.int64(iv_low[first]), np.int64(iv_high[end - 1])
                 else:
                     least, most = np.int64(OTHER + 1), np.int64(OTHER)
-                least = max(least, OTHER + 1)
+                if not may_hold(word, OTHER):
+                    least = max(least, OTHER + 1)
             j = begin
             while j < top and slot[j] != mine:
                 j += 1

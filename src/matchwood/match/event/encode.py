@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from matchwood.index.build.slots import Slot, reading
 from matchwood.kernels.records import MISSING, OTHER, code_of_list
 from matchwood.language.aliases import Aliases
-from matchwood.language.events import Event
+from matchwood.language.events import ElementEvent, Event
+from matchwood.language.seen import Seen
+from matchwood.language.subjects import lower_case, lowered_values
+from matchwood.language.tree.subjects import IT, Lowered
 from matchwood.language.values import Family, Value, exact, is_text
 from matchwood.match.event.spelled_names import SpelledNames
 
@@ -30,8 +33,11 @@ class Coder:
     """
 
     __slots__ = (
-        "doubles", "exact", "first", "floats", "readings", "slot", "sorted", "time", "time_slot",
+        "doubles", "exact", "first", "floats", "lowered", "readings", "slot", "sorted", "time",
+        "time_slot",
     )  # fmt: skip
+
+    lowers = False  # whether it sees strings in lower case
 
     def __init__(self) -> None:
         self.slot = -1
@@ -43,6 +49,7 @@ class Coder:
         self.exact: dict[Family, dict[Any, int]] = {}
         self.sorted: dict[Family, list[Any]] = {}
         self.first: dict[Family, int] = {}
+        self.lowered: LoweredCoder | None = None  # of `lower(a)`, on the coder of `a`
 
     def add(self, number: int, slot: Slot) -> None:
         """Add the slot with this number."""
@@ -86,18 +93,38 @@ class Coder:
         return MISSING if code == OTHER else code
 
 
+class LoweredCoder(Coder):
+    """The codes of `lower(a)`: those of strings in lower case; other values have no family."""
+
+    __slots__ = ()
+
+    lowers = True
+
+    def code(self, family: Family | None, value: Any) -> int:
+        return super().code(family, lower_case(value)) if family is Family.STRING else OTHER
+
+    def time_code(self, family: Family | None, value: Any) -> int:
+        return super().time_code(family, lower_case(value)) if family is Family.STRING else MISSING
+
+
 def coders(slots: list[Slot]) -> dict[str, Coder]:
-    """The coders of a segment by attribute."""
+    """The coders of a segment by attribute; that of `lower(a)` is `lowered` of that of `a`."""
     by_attribute: dict[str, Coder] = {}
     for number, slot in enumerate(slots):
-        by_attribute.setdefault(slot.attribute, Coder()).add(number, slot)
+        subject = slot.attribute
+        if isinstance(subject, Lowered):
+            base = by_attribute.setdefault(subject.base, Coder())
+            base.lowered = base.lowered or LoweredCoder()
+            base.lowered.add(number, slot)
+        else:
+            by_attribute.setdefault(subject, Coder()).add(number, slot)
     return by_attribute
 
 
 class EncodedEvent:
     """The codes of one event: slots, their codes, and the codes of list values."""
 
-    __slots__ = ("codes", "list_codes", "list_start", "slots", "strings")
+    __slots__ = ("codes", "hits", "list_codes", "list_start", "slots", "strings")
 
     def __init__(self) -> None:
         self.slots: list[int] = []
@@ -105,6 +132,7 @@ class EncodedEvent:
         self.list_start = [0]
         self.list_codes: list[int] = []
         self.strings: list[tuple[str, Strings]] = []
+        self.hits: list[int] = []  # opaque atoms that are true, beside those of `strings`
 
     def put(self, slot: int, code: int) -> None:
         """Add the code of a single value."""
@@ -121,6 +149,13 @@ class EncodedEvent:
             self.list_start.append(len(self.list_codes))
 
 
+class AllValues(Protocol):
+    """What encodes `*`, the list of all values of an event."""
+
+    def put(self, encoded: EncodedEvent, event: Mapping[str, object] | Event) -> None:
+        """Add the list to an encoded event; an event that is no `Event` is flat."""
+
+
 class Encoding(NamedTuple):
     """How the attributes of events become codes of a segment."""
 
@@ -128,13 +163,14 @@ class Encoding(NamedTuple):
     patterned: set[str]  # attributes that patterns are matched against
     aliases: Aliases | None = None
     spelled: SpelledNames | None = None  # if there are aliases
+    everything: AllValues | None = None  # if rules ask for `*`
 
 
 def encode(
     event: Mapping[str, object] | Event, encoding: Encoding
 ) -> tuple[EncodedEvent, Event | None]:
     """The codes of an event, and the event itself if it had to be read."""
-    by_name, patterned, aliases, spelled = encoding
+    by_name, patterned, aliases, spelled, everything = encoding
     encoded = EncodedEvent()
     if type(event) is dict:
         try:
@@ -142,27 +178,39 @@ def encode(
         except TypeError:
             flat = None
         if flat is not None and _flat(flat, by_name, patterned, encoded):
+            if everything is not None:
+                everything.put(encoded, event)
             return encoded, None
     seen = event if isinstance(event, Event) else Event(event, aliases)
     encoded = EncodedEvent()
+    if everything is not None:
+        everything.put(encoded, seen)
     for name in _attributes(seen, spelled):
         coder = by_name.get(name)
         if coder is None:
             continue
         value = seen[name]
-        if isinstance(value, Value):
-            put_single(encoded, coder, value)
-            if name in patterned and value.family is Family.STRING:
-                encoded.strings.append((name, str(value.value)))
-        else:
-            put_list(encoded, coder, value)
-            if name in patterned:
-                encoded.strings.append((name, value))
+        _put(encoded, name, coder, value, patterned)
+        if coder.lowered is not None:
+            _put(encoded, Lowered(name), coder.lowered, lowered_values(value), patterned)
     return encoded, seen
+
+
+def _put(encoded: EncodedEvent, name: str, coder: Coder, value: Seen, patterned: set[str]) -> None:
+    if isinstance(value, Value):
+        put_single(encoded, coder, value)
+        if name in patterned and value.family is Family.STRING:
+            encoded.strings.append((name, str(value.value)))
+    else:
+        put_list(encoded, coder, value)
+        if name in patterned:
+            encoded.strings.append((name, value))
 
 
 def _attributes(seen: Event, spelled: SpelledNames | None) -> Iterable[str]:
     """The attributes of an event that rules may ask for."""
+    if isinstance(seen, ElementEvent):
+        return (*seen.raw, IT)
     if spelled is None:
         return seen.raw
     return dict.fromkeys(name for given in seen.raw for name in spelled.attributes_of(given))
@@ -187,6 +235,10 @@ def _flat(
             if type(name) is not str or not (name.isascii() or is_text(name)):
                 return False
             continue
+        if coder.lowered is not None and not _flat_lowered(
+            Lowered(name), value, coder.lowered, patterned, into
+        ):
+            return False
         if kind is str:
             text: str = value  # type: ignore[assignment]
             if not text.isascii() and not is_text(text):
@@ -221,6 +273,31 @@ def _flat(
 
 
 _PLAIN = frozenset((str, int, bool, float, type(None)))
+
+
+def _flat_lowered(
+    name: Lowered, value: object, coder: Coder, patterned: set[str], into: EncodedEvent
+) -> bool:
+    """Encode a plain value, or a list of strings, in lower case; False if it is anything else."""
+    kind = type(value)
+    if value is None or value != value:
+        return True
+    if kind is list and coder.time_slot < 0 and _strings(value):
+        texts = tuple(map(lower_case, value))  # type: ignore[call-overload]
+        into.put_list(coder.slot, [coder.code(_STRING, text) for text in texts])
+        if name in patterned:
+            into.strings.append((name, texts))
+        return True
+    if kind is not str:
+        into.put(coder.slot, OTHER)
+        return kind in _PLAIN
+    text = lower_case(value)  # type: ignore[arg-type]
+    into.put(coder.slot, coder.code(_STRING, text))
+    if coder.time_slot >= 0:
+        into.put(coder.time_slot, coder.time_code(_STRING, text))
+    if name in patterned:
+        into.strings.append((name, text))
+    return True
 
 
 def _strings(values: Any) -> bool:

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood.index.build.atom_codes import AtomArrays
 from matchwood.index.build.index_form import predicate_of
 from matchwood.index.build.segment import Segment, read_only
 from matchwood.kernels.array_types import Int32Array, Int64Array
 from matchwood.kernels.programs import atom_of, is_negated
 from matchwood.kernels.pushes import NO_LIST
-from matchwood.kernels.records import VALUE_TEST
+from matchwood.kernels.records import MISSING, VALUE_TEST
 from matchwood.language.aliases import Aliases
-from matchwood.language.evaluation import Hierarchies, Operator
+from matchwood.language.evaluation import ElementHierarchies, Hierarchies, Operator
 from matchwood.language.events import Event
 from matchwood.language.named_lists import NamedLists
-from matchwood.language.tree import Node
+from matchwood.language.tree import EVERYTHING, Node
 from matchwood.match.event.cell_index import FEWEST
-from matchwood.match.event.encode import Encoding, coders, encode
+from matchwood.match.event.encode import EncodedEvent, Encoding, coders, encode
 from matchwood.match.event.event_strategies import NAMED_STRATEGIES
+from matchwood.match.event.everywhere import EverythingCodes
 from matchwood.match.event.lazy_atoms import LazyAtoms, LazyTruth
 from matchwood.match.event.literal_kernels import CHECKED, EventIndex
 from matchwood.match.event.push_kernels import count_ors
@@ -66,7 +69,13 @@ class SegmentMatcher:
         self.patterned = set(self.patterns)
         self.hits = StringHits(self.patterns).hits
         self.spelled = None if aliases is None else SpelledNames(aliases, self.coders)
-        self.encoding = Encoding(self.coders, self.patterned, aliases, self.spelled)
+        self.everything: EverythingCodes | None = None
+        if EVERYTHING in self.coders:
+            patterns = self.patterns.get(EVERYTHING)
+            self.everything = EverythingCodes(self.coders[EVERYTHING], patterns)
+        self.encoding = Encoding(
+            self.coders, self.patterned, aliases, self.spelled, self.everything
+        )
         self._own_tables = EventTables(self.coders, self.patterned, self.hits)
         self._tables = self._own_tables
         if self.spelled is not None:
@@ -74,7 +83,8 @@ class SegmentMatcher:
         self._queue = queue_size(segment)
         self.lazy: LazyAtoms | None = None
         if segment.lazy:
-            self.lazy = LazyAtoms(segment, operators or {}, schema, lists, aliases)
+            inside = partial(_inside, schema=schema, lists=lists)
+            self.lazy = LazyAtoms(segment, operators or {}, schema, lists, aliases, inside)
         self._target = IndexedSegment(segment, self.index, self.lazy)
         self.choice = StrategyChoice(self._target, segment.nodes >= FEWEST)
         self._free: list[ThreadScratch] = []  # append and pop are atomic: threads share it
@@ -92,6 +102,10 @@ class SegmentMatcher:
                 if spelled is not None and not spelled.spelt(event).is_simple:
                     tables, named = self._own_tables, spelled.renamed(event)
                 found = b"".join([tables[name][type(v)][v] for name, v in named.items()])
+                if self.everything is not None:
+                    alone = EncodedEvent()
+                    self.everything.put(alone, event)
+                    found += entries_of(alone, ())
             except (KeyError, TypeError):
                 found = None  # a value is not plain, or not valid
         if found is None:
@@ -148,6 +162,8 @@ class SegmentMatcher:
 
     def asks_for(self, name: str) -> bool:
         """Whether rules ask for an attribute that events may have under this name."""
+        if self.everything is not None:
+            return True
         if self.spelled is None:
             return name in self.coders
         return bool(self.spelled.attributes_of(name))
@@ -197,6 +213,14 @@ class SegmentMatcher:
         self.choice = StrategyChoice(self._target, True)
 
 
+def _inside(
+    segment: Segment, path: str, schema: Hierarchies | None, lists: NamedLists | None
+) -> SegmentMatcher:
+    """A segment of rules about the elements of a path."""
+    below = None if schema is None else ElementHierarchies(schema, path)
+    return SegmentMatcher(segment, None, below, lists)
+
+
 def family_ends(segment: Segment) -> Int32Array:
     """The last code of each family, four per slot; the last one is repeated."""
     ends = np.empty((len(segment.slots), 4), np.int32)
@@ -216,14 +240,7 @@ def index_of(segment: Segment) -> EventIndex:
     opaque_push[number[tests]] = tree.asked_push[tests]
     asked, asked_push = tree.asked[~tests], tree.asked_push[~tests]
     first_atom = np.searchsorted(atoms.slot, np.arange(len(segment.slots) + 1)).astype(np.int32)
-    null = np.array(
-        [
-            slot
-            for slot, (at, size) in enumerate(zip(tree.tree_at, tree.tree_size, strict=True))
-            if tree.tree_start[at + size] < tree.tree_start[at + size + 1]
-        ],
-        np.int32,
-    )
+    null = _slots_of_missing(atoms, tree.literal_push)
     arrays = (
         tree.records, tree.pushes, tree.tree_at, tree.tree_size, tree.tree_points,
         tree.tree_start, tree.stab_bound, tree.stab_push, tree.literal_push, first_atom,
@@ -234,6 +251,18 @@ def index_of(segment: Segment) -> EventIndex:
     return EventIndex(*(read_only(array) for array in arrays))
 
 
+def _slots_of_missing(atoms: AtomArrays, literal_push: Int32Array) -> Int32Array:
+    """The slots where a literal with a push list is true of an event without the attribute."""
+    pushed = np.flatnonzero(literal_push != NO_LIST)
+    atom = atom_of(pushed)
+    start, end = atoms.start[atom], atoms.start[atom + 1]
+    true = np.zeros(len(atom), np.bool_)
+    true[start < end] = atoms.low[start[start < end]] == MISSING
+    negated = is_negated(pushed) != 0
+    true[negated] = (atoms.family_low[atom] == MISSING)[negated] & ~true[negated]
+    return np.unique(atoms.slot[atom[true & (atoms.opaque[atom] < 0)]]).astype(np.int32)
+
+
 def pattern_indexes(segment: Segment, schema: Hierarchies | None) -> dict[str, PatternIndex]:
     """The patterns of each attribute that has any."""
     tests: dict[str, list[tuple[int, Node]]] = {}
@@ -241,6 +270,6 @@ def pattern_indexes(segment: Segment, schema: Hierarchies | None) -> dict[str, P
     for number, node in enumerate(segment.opaque):
         if number not in lazy:
             node = predicate_of(node)
-            attribute = node.attributes[0]
+            attribute = node.subjects[0]
             tests.setdefault(attribute, []).append((number, node))
     return {attribute: PatternIndex(mine, schema) for attribute, mine in tests.items()}

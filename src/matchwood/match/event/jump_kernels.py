@@ -25,7 +25,6 @@ from matchwood.kernels.pushes import last_group
 from matchwood.kernels.records import (
     GROUP,
     LITERAL,
-    OTHER,
     header_inline,
     header_is_and,
     header_is_root,
@@ -33,6 +32,7 @@ from matchwood.kernels.records import (
     header_rest,
     is_several,
     list_of_code,
+    may_hold,
     pack_several,
     record_end,
     reference_at,
@@ -65,9 +65,6 @@ _EMITS = 1 << 31
 _STEP_MASK = (1 << 30) - 1
 _JUMP_MASK = (1 << 32) - 1
 
-# Marks a literal that is tested as it is, whatever the code of the slot of its word.
-_DIRECT = 1 << 44
-
 
 class Jumps(NamedTuple):
     """What a scan by jumps reads beside the index; all of it belongs to the segment."""
@@ -86,8 +83,8 @@ def pack_jumps(if_true, if_false):
 
 @codec
 def pack_direct(literal):
-    """What is tested of a literal that has no inline word."""
-    return pack_several(0, literal | _DIRECT)
+    """What is tested of a literal that has no inline word, whatever the code of slot 0."""
+    return pack_several(0, 1, literal)
 
 
 @compiled
@@ -225,12 +222,9 @@ def _holds(word, ix, sc, list_start, list_codes, epoch):
     code = sc.codes[word_slot(word)]
     if not is_several(word):
         return list_word(word, ix, list_of_code(code), list_start, list_codes) == YES
-    literal = word_literal(word)
-    if literal & _DIRECT:
-        literal ^= _DIRECT
-    elif 0 <= code <= OTHER:
+    if not may_hold(word, code):
         return False
-    return literal_holds(literal, ix, sc, list_start, list_codes, epoch) == YES
+    return literal_holds(word_literal(word), ix, sc, list_start, list_codes, epoch) == YES
 
 
 @inlined

@@ -16,12 +16,12 @@ from matchwood.kernels.array_types import Int32Array
 from matchwood.kernels.array_view import ArrayView
 from matchwood.language.aliases import Aliases
 from matchwood.language.bindings import Truth
-from matchwood.language.evaluation import Hierarchies, Operator, evaluate
+from matchwood.language.evaluation import TRUTHS, Hierarchies, Operator, evaluate
 from matchwood.language.events import Event
 from matchwood.language.named_lists import NamedLists
-from matchwood.language.tree import Node
+from matchwood.language.tree import Elements, Node, TruthTest
+from matchwood.match.event.element_index import ElementIndexes, KnownElements, MatcherOf
 from matchwood.match.event.event_kernels import match_again, match_codes
-from matchwood.match.event.everywhere import FoundEverywhere, PatternsEverywhere
 from matchwood.match.event.literal_kernels import (
     FALSE_SEEN,
     REQUESTED,
@@ -38,6 +38,9 @@ LazyTruth = Callable[[int], Truth]
 # What the state of a lazy atom is for each truth.
 STATE = {True: TRUE_SEEN, False: FALSE_SEEN, None: UNDEFINED_SEEN}
 
+# The truth that a state stands for.
+TRUTH = {state: truth for truth, state in STATE.items()}
+
 
 class LazyAtoms:
     """The atoms of a segment that are evaluated on demand."""
@@ -48,7 +51,8 @@ class LazyAtoms:
         operators: Mapping[str, Operator],
         schema: Hierarchies | None,
         lists: NamedLists | None,
-        aliases: Aliases | None = None,
+        aliases: Aliases | None,
+        matcher_of: MatcherOf,
     ) -> None:
         self._segment = segment
         self._numbers = np.array(segment.lazy)
@@ -56,14 +60,26 @@ class LazyAtoms:
         self._schema = schema
         self._lists = lists
         self.aliases = aliases
-        self.everywhere = PatternsEverywhere.of(segment)
+        asked = map(_asked, (segment.opaque[number] for number in segment.lazy))
+        self.elements = ElementIndexes(
+            [node for node in asked if isinstance(node, Elements)], matcher_of
+        )
 
     def node(self, number: int) -> Node:
         """The predicate of an atom, by its number among the opaque atoms."""
         return self._segment.opaque[number]
 
-    def evaluate(self, node: Node, seen: Event) -> Truth:
-        """Whether a predicate is true of an event."""
+    def evaluate(self, node: Node, seen: Event, known: KnownElements) -> Truth:
+        """Whether a predicate is true of an event, of whose elements `known` says something."""
+        asked = _asked(node)
+        if isinstance(asked, Elements):
+            path = asked.attribute
+            if path not in known:
+                known[path] = self.elements.answers(path, seen)
+            truth = TRUTH[int(self.elements.state(asked, known[path]))]
+            if isinstance(node, TruthTest):
+                return (truth is TRUTHS[node.truth]) is not node.negated
+            return truth
         return evaluate(
             node, seen, operators=self._operators, schema=self._schema, lists=self._lists
         )
@@ -71,18 +87,13 @@ class LazyAtoms:
     def truth(self, event: Mapping[str, object] | Event) -> LazyTruth:
         """What says whether an atom is true of an event, which is read when one is asked for."""
         seen = event if isinstance(event, Event) else None
-        everywhere = self.everywhere
-        found: FoundEverywhere | None = None
+        known: KnownElements = {}
 
         def truth(number: int) -> Truth:
-            nonlocal seen, found
+            nonlocal seen
             if seen is None:
                 seen = Event(event, self.aliases)
-            if everywhere is not None and number in everywhere.numbers:
-                if found is None:
-                    found = everywhere.found(seen)
-                return found.truth(number)
-            return self.evaluate(self.node(number), seen)
+            return self.evaluate(self.node(number), seen, known)
 
         return truth
 
@@ -107,3 +118,8 @@ class LazyAtoms:
             waiting = np.unique(arrays.wait[: arrays.counts[WAITING]])
             count = int(match_again(view.places, *event, waiting, keep, epoch))
         return count
+
+
+def _asked(node: Node) -> Node:
+    """What a test of truth of one predicate is about, or else the node itself."""
+    return node.operands[0] if isinstance(node, TruthTest) else node

@@ -26,13 +26,13 @@ from matchwood.kernels.records import (
     FAMILY_FIRST,
     FAMILY_LAST,
     FAMILY_SLOT,
-    OTHER,
     ROW_FAMILY,
     ROW_OPAQUE,
     ROW_START,
     VALUE_TEST,
     is_several,
     list_of_code,
+    may_hold,
     opaque_kind,
     opaque_number,
     word_high,
@@ -94,7 +94,9 @@ class EventIndex(NamedTuple):
     asked: NDArray[np.int32]
     asked_push: NDArray[np.int32]
     opaque_push: NDArray[np.int32]  # push list of an opaque atom, positive
-    null_slots: NDArray[np.int32]  # slots where `is null` has a push list
+    null_slots: NDArray[
+        np.int32
+    ]  # slots where a literal has one that is true without the attribute
     atom_row: NDArray[np.int32]  # rows of atoms, see `kernels.records`
     families: NDArray[np.int32]
     iv_low: NDArray[np.int32]
@@ -168,7 +170,8 @@ def literal_holds(ref, ix, sc, list_start, list_codes, epoch):
         return YES if inside != negated else NO
     values = list_of_code(code)
     for i in range(list_start[values], list_start[values + 1]):
-        if _within(list_codes[i], ix.iv_low, ix.iv_high, start, end):
+        code = list_codes[i]
+        if _within(code, ix.iv_low, ix.iv_high, start, end) and _is_in_family(code, family, ix):
             return NO if negated else YES
     return YES if negated else NO
 
@@ -208,7 +211,7 @@ def word_holds(word, ix, sc, list_start, list_codes, epoch):
         return word_low(word) <= code <= word_high(word)
     if not is_several(word):
         return list_word(word, ix, list_of_code(code), list_start, list_codes) == YES
-    if 0 <= code <= OTHER:
+    if not may_hold(word, code):
         return False
     ref = word_literal(word)
     return literal_holds(ref, ix, sc, list_start, list_codes, epoch) == YES

@@ -15,7 +15,6 @@ from matchwood.kernels.compiled import inlined, lean, prefetch
 from matchwood.kernels.filling import fill_array
 from matchwood.kernels.pushes import HEAD, NO_LIST, group_of_list, list_bounds, may_have_ranges
 from matchwood.kernels.records import (
-    OTHER,
     header_access,
     header_inline,
     header_is_and,
@@ -23,6 +22,7 @@ from matchwood.kernels.records import (
     header_rest,
     is_several,
     list_of_code,
+    may_hold,
     record_end,
     reference_at,
     state_of_record,
@@ -91,7 +91,7 @@ def _pull(record, ix, sc, list_start, list_codes, epoch):
                 code = sc.codes[word_slot(word)]
                 truth = NO
                 if is_several(word):
-                    if code < 0 or code > OTHER:
+                    if may_hold(word, code):
                         ref = word_literal(word)
                         truth = literal_holds(ref, ix, sc, list_start, list_codes, epoch)
                 elif code < 0:
@@ -147,7 +147,7 @@ def _and_holds(at, header, ix, sc, list_start, list_codes, epoch):
         k += 1
         code = codes[word_slot(word)]
         if is_several(word):
-            if 0 <= code <= OTHER:
+            if not may_hold(word, code):
                 return NO
             ref = word_literal(word)
             if literal_holds(ref, ix, sc, list_start, list_codes, epoch) == NO:

@@ -18,6 +18,8 @@ import numpy as np
 from matchwood.kernels.array_types import Int32Array
 from matchwood.kernels.event_entries import HIT, pack_entry
 from matchwood.kernels.records import MISSING, list_of_code
+from matchwood.language.subjects import lower_case
+from matchwood.language.tree.subjects import Lowered
 from matchwood.language.values import Family, exact, is_text
 from matchwood.match.event.encode import Coder, EncodedEvent
 from matchwood.match.event.spelled_names import SpelledNames
@@ -182,7 +184,8 @@ class EventTables(dict[str, TypeTables]):
         if self._spelled is not None and type(name) is str:
             attributes = list(self._spelled.attributes_of(name))
         if attributes:
-            tables = self[name] = _joined_tables([self._of(each) for each in attributes])
+            each = [tables for attribute in attributes for tables in self._of(attribute)]
+            tables = self[name] = _joined_tables(each)
             return tables
         if type(name) is not str or not is_text(name):
             raise KeyError(name)
@@ -190,9 +193,18 @@ class EventTables(dict[str, TypeTables]):
             self[name] = _IGNORED
         return _IGNORED
 
-    def _of(self, attribute: str) -> TypeTables:
-        hits = self._hits if attribute in self._patterned else None
-        return _tables_of(attribute, self._coders[attribute], hits)
+    def _of(self, attribute: str) -> Iterable[TypeTables]:
+        """The tables of an attribute, and of it in lower case."""
+        coder = self._coders[attribute]
+        yield _tables_of(attribute, coder, self._hits if attribute in self._patterned else None)
+        if coder.lowered is not None:
+            lowered = Lowered(attribute)
+            hits = self._lowered_hits if lowered in self._patterned else None
+            yield _tables_of(lowered, coder.lowered, hits)
+
+    def _lowered_hits(self, name: str, value: Any) -> Int32Array:
+        lower = lower_case(value) if isinstance(value, str) else tuple(map(lower_case, value))
+        return self._hits(name, lower)
 
 
 class _JoinedTable:
@@ -245,7 +257,9 @@ def _tables_of(name: str, coder: Coder, hits: HitsOf | None) -> TypeTables:
         bool: ValueTable(lambda value: single(Family.BOOLEAN, value)),
         NoneType: _NULL,
     }
-    if second < 0 and slot >= 0:
+    if second < 0 and slot < 0:
+        tables[list] = _IgnoredLists()
+    elif second < 0:
         if hits is None:
             tables[list] = ListTable(slot, TextTable(element))
         else:
@@ -270,4 +284,5 @@ def entries_of(encoded: EncodedEvent, hits: Iterable[Int32Array]) -> bytes:
         low, high = encoded.list_start[number], encoded.list_start[number + 1]
         entries.append(pack_entry(slot, -1 - (high - low)))
         entries.extend(pack_entry(0, value) for value in encoded.list_codes[low:high])
+    entries.extend(pack_entry(HIT, hit) for hit in encoded.hits)
     return np.array(entries, np.int64).tobytes() + b"".join(map(_hit_entries, hits))

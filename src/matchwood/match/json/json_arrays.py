@@ -17,11 +17,14 @@ from matchwood.match.event.event_kernels import MATCHING_LAYOUTS
 # Columns of `JsonIndex.attributes`, one row per attribute: its slot, or -1; where its strings start
 # and end, and the first code of strings, or -1; the same of its doubles; where its gaps start; the
 # codes of true and false; whether it has patterns; whether its strings are also read as times;
-# whether a test looks for an element of a list that is no string; and whether it has aliases.
-ATTRIBUTE_COLUMNS = 14
+# whether a test looks for an element of a list that is no string; whether it has aliases; and the
+# number of the same attribute in lower case, or -1. The codes of strings in lower case are kept
+# with their hits.
+ATTRIBUTE_COLUMNS = 15
 (
     MAIN_SLOT, STRING_AT, STRING_END, STRING_FIRST, NUMBER_AT, NUMBER_END, NUMBER_FIRST, GAP_AT,
     CODE_OF_TRUE, CODE_OF_FALSE, PATTERNED, TIMED, SEEKS_ELEMENTS, ALIASED,
+    LOWERED,
 ) = range(ATTRIBUTE_COLUMNS)  # fmt: skip
 
 # What the numbers in `JsonScratch.counts` are: slots with a code; lists; elements of lists; hits of
@@ -57,6 +60,8 @@ class JsonIndex(NamedTuple):
 
 class HitCache(NamedTuple):
     """Which patterns are true of recent strings; one thread owns it.
+
+    Below zero, a hit is -1 - the code of the string.
 
     Entries are found by hash in `table`. `used` counts entries, bytes and hits.
     """

@@ -10,6 +10,7 @@ import numpy as np
 from matchwood.index.build.segment import read_only
 from matchwood.kernels.array_types import FloatArray, Int32Array, Int64Array, UInt8Array
 from matchwood.language.aliases import Aliases
+from matchwood.language.tree.subjects import Lowered
 from matchwood.language.values import Family
 from matchwood.match.event.double_codes import double_table
 from matchwood.match.event.encode import Coder
@@ -19,6 +20,7 @@ from matchwood.match.json.json_arrays import (
     CODE_OF_FALSE,
     CODE_OF_TRUE,
     GAP_AT,
+    LOWERED,
     MAIN_SLOT,
     NUMBER_AT,
     NUMBER_END,
@@ -53,6 +55,8 @@ def json_index(
     """
     names = list(coders)
     spellings = [(name,) if aliases is None else aliases.spellings(name) for name in names]
+    coders, names = _with_lowered(coders)
+    spellings += [()] * (len(names) - len(spellings))
     every = list(dict.fromkeys(spelling for each in spellings for spelling in each))
     if sum(len(name) * (name.count(".") + 1) ** 2 for name in every) > MOST_NAME_BYTES:
         return None
@@ -74,6 +78,10 @@ def json_index(
     key_at, key_bytes = _joined([key for _, key, _ in entries])
     constants = _constants(coders, patterned, seeking)
     constants.rows[:, ALIASED] = [len(each) > 1 for each in spellings]
+    number_of = {name: number for number, name in enumerate(names)}
+    constants.rows[:, LOWERED] = [
+        -1 if isinstance(name, Lowered) else number_of.get(Lowered(name), -1) for name in names
+    ]
     string_at, string_bytes = _joined(constants.strings)
     arrays = (
         table,
@@ -95,6 +103,15 @@ def json_index(
         10.0 ** np.arange(MOST_TENS + 1),
     )
     return JsonIndex(*(read_only(array) for array in arrays)), names
+
+
+def _with_lowered(coders: Mapping[str, Coder]) -> tuple[dict[str, Coder], list[str]]:
+    """The coders of all attributes, and then those in lower case; and the names."""
+    lowered: dict[str, Coder] = {
+        Lowered(name): coder.lowered for name, coder in coders.items() if coder.lowered is not None
+    }
+    every: dict[str, Coder] = {**coders, **lowered}
+    return every, list(every)
 
 
 def _nodes(names: Sequence[str]) -> dict[str | None, int]:
@@ -178,10 +195,10 @@ def _constants(coders: Mapping[str, Coder], patterned: set[str], seeking: set[st
         row[STRING_AT] = len(strings)
         strings += [str(text).encode() for text in coder.sorted.get(Family.STRING, ())]
         row[STRING_END] = len(strings)
-        row[STRING_FIRST] = coder.first.get(Family.STRING, -1)
-        row[NUMBER_FIRST] = coder.first.get(Family.NUMBER, -1)
+        row[STRING_FIRST] = -1 if coder.lowers else coder.first.get(Family.STRING, -1)
+        row[NUMBER_FIRST] = -1 if coder.lowers else coder.first.get(Family.NUMBER, -1)
         row[NUMBER_AT], row[GAP_AT] = number_at, gap_at
-        if Family.NUMBER in coder.first:
+        if row[NUMBER_FIRST] >= 0:
             some_doubles, some_codes, some_gaps = double_table(coder)
             doubles.append(some_doubles)
             codes.append(some_codes)
@@ -191,7 +208,7 @@ def _constants(coders: Mapping[str, Coder], patterned: set[str], seeking: set[st
         row[NUMBER_END] = number_at
         row[CODE_OF_TRUE] = coder.code(Family.BOOLEAN, True)
         row[CODE_OF_FALSE] = coder.code(Family.BOOLEAN, False)
-        row[PATTERNED] = name in patterned
+        row[PATTERNED] = coder.lowers or name in patterned
         row[TIMED] = coder.time_slot >= 0
         row[SEEKS_ELEMENTS] = name in seeking
     return _Constants(

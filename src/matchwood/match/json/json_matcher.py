@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from matchwood.kernels.array_types import Int32Array, Int64Array, UInt8Array
 from matchwood.kernels.masks import EVENTS
 from matchwood.kernels.text_bytes import address_of_bytes
-from matchwood.language.tree import Call
+from matchwood.language.subjects import lower_case
+from matchwood.language.tree.subjects import Lowered
 from matchwood.language.values import Family, Value
 from matchwood.match.batch.batch_matcher import BatchMatcher
 from matchwood.match.batch.batch_strategy import BUFFERED_PAIRS, BatchStrategy, LearntCost, Pairs
@@ -90,15 +91,9 @@ class JsonMatcher:
     @classmethod
     def of(cls, matcher: SegmentMatcher) -> JsonMatcher | None:
         """None for a segment with atoms that need the event itself."""
-        if matcher.segment.lazy:
+        if matcher.segment.lazy or matcher.everything is not None:
             return None
-        seeking = {
-            node.attributes[0]
-            for node in matcher.segment.opaque
-            if isinstance(node, Call)
-            and node.name == "contains"
-            and not isinstance(node.arguments[1], str)
-        }
+        seeking = {name for name, index in matcher.patterns.items() if index.seeks_values}
         made = json_index(matcher.coders, matcher.patterned, seeking, matcher.aliases)
         return None if made is None else cls(matcher, *made)
 
@@ -312,10 +307,31 @@ class JsonMatcher:
     def _hits(self, key: int, texts: list[str]) -> tuple[Int64Array, Int32Array]:
         """The hits of strings of an attribute, or, in lists, of elements."""
         in_list = key >= len(self._names)
-        patterns = self._matcher.patterns[self._names[key - len(self._names) * in_list]]
+        name = self._names[key - len(self._names) * in_list]
+        if isinstance(name, Lowered):
+            return self._lowered_hits(name, [lower_case(text) for text in texts], in_list)
+        return self._pattern_hits(name, texts, in_list)
+
+    def _pattern_hits(
+        self, name: str, texts: list[str], in_list: bool
+    ) -> tuple[Int64Array, Int32Array]:
+        patterns = self._matcher.patterns.get(name)
+        if patterns is None:
+            return np.zeros(len(texts) + 1, np.int64), np.empty(0, np.int32)
         if in_list:
             return patterns.hits_of_elements([Value(Family.STRING, text) for text in texts])
         return patterns.hits_of_many(texts)
+
+    def _lowered_hits(
+        self, name: Lowered, texts: list[str], in_list: bool
+    ) -> tuple[Int64Array, Int32Array]:
+        """The hits of strings in lower case, and before those of each its code as -1 - code."""
+        bounds, hits = self._pattern_hits(name, texts, in_list)
+        coder = self._matcher.coders[name.base].lowered
+        assert coder is not None
+        codes = np.array([coder.code(Family.STRING, text) for text in texts], np.int32)
+        joined = np.insert(hits, bounds[:-1], -1 - codes).astype(np.int32)
+        return bounds + np.arange(len(bounds)), joined
 
 
 def batch_codes(

@@ -28,6 +28,7 @@ from matchwood.match.json.json_arrays import (
     ENTRY_HITS,
     HITS,
     LISTS,
+    LOWERED,
     MAIN_SLOT,
     MISSED_BYTES,
     MISSES,
@@ -104,21 +105,27 @@ def _miss(view, text, i, size, key):
 
 @lean
 def _find_hits(view, text, i, size, key, event):
-    """Add the patterns that are true of a string, or note that they are unknown."""
+    """Add the patterns that are true of a string, or note that they are unknown.
+
+    The code of the string if the cache has it, else OTHER; UNUSUAL if there is no room.
+    """
     entry = known_string(view, text, i, size, key, text_hash(text, i, size, key))
+    code = np.int64(OTHER)
     if entry < 0:
-        return _miss(view, text, i, size, key)
+        return code if _miss(view, text, i, size, key) else np.int64(UNUSUAL)
     cache, sc = cache_at(view), scratch_at(view)
     n = sc.counts[HITS]
     at = cache.entries[entry, ENTRY_HIT_AT]
     for k in range(at, at + cache.entries[entry, ENTRY_HITS]):
         hit = cache.hits[k]
-        if sc.hit_stamp[hit] != event:
+        if hit < 0:
+            code = np.int64(-1 - hit)
+        elif sc.hit_stamp[hit] != event:
             sc.hit_stamp[hit] = event
             sc.hits[n] = hit
             n += 1
     sc.counts[HITS] = n
-    return True
+    return code
 
 
 @inlined
@@ -136,11 +143,12 @@ def _text_value(view, text, i, end, attribute, in_list, event):
             return UNUSUAL, np.int64(MISSING)
         size = unescape(text, i, close, sc.buffer)
         value, at = address_of(sc.buffer), 0
+    code = np.int64(OTHER)
     if ix.attributes[attribute, PATTERNED]:
         key = element_key(attribute, len(ix.attributes)) if in_list else attribute
-        if not _find_hits(view, value, at, size, key, event):
+        code = np.int64(_find_hits(view, value, at, size, key, event))
+        if code == UNUSUAL:
             return UNUSUAL, np.int64(MISSING)
-    code = np.int64(OTHER)
     if ix.attributes[attribute, STRING_FIRST] >= 0:
         code = np.int64(string_code(view, value, at, size, attribute))
     return close + 1, code
@@ -173,6 +181,23 @@ def _put_element(view, attribute, code, event):
     sc.element_code[n] = OTHER if code == MISSING else code  # null is an element like any other
     sc.list_size[number] += 1
     sc.counts[ELEMENTS] = n + 1
+    return True
+
+
+@inlined
+def _put(view, attribute, code, in_list, is_text, event):
+    """Add the code of a value; whether there is room, and the code says all that rules ask."""
+    ix, sc = index_at(view), scratch_at(view)
+    if in_list:
+        row = ix.attributes[attribute]
+        if row[TIMED] or (row[SEEKS_ELEMENTS] and not is_text):
+            return False
+        return _put_element(view, attribute, code, event)
+    if code != MISSING and ix.attributes[attribute, MAIN_SLOT] >= 0:
+        n = sc.counts[SLOTS]
+        sc.slots[n] = ix.attributes[attribute, MAIN_SLOT]
+        sc.codes[n] = code
+        sc.counts[SLOTS] = n + 1
     return True
 
 
@@ -311,7 +336,9 @@ def scan_event(view, text, end):
             attribute = _spelled(view, node, attribute, event)
             if attribute == UNUSUAL:
                 return UNUSUAL
+        lower = np.int64(-1) if attribute < 0 else np.int64(ix.attributes[attribute, LOWERED])
         code = np.int64(OTHER)
+        lower_code = np.int64(OTHER)
         enters = False
         if attribute < 0 or c == OPEN_OBJECT or c == OPEN_LIST:
             nested_list = (
@@ -324,6 +351,10 @@ def scan_event(view, text, end):
                 if ix.attributes[attribute, TIMED]:
                     return UNUSUAL
                 _list_of(view, attribute, event)
+                if lower >= 0:
+                    if ix.attributes[lower, TIMED]:
+                        return UNUSUAL
+                    _list_of(view, lower, event)
                 attribute = np.int64(-1)  # the list itself is no value
             if enters:
                 i += 1
@@ -334,29 +365,25 @@ def scan_event(view, text, end):
                 notes |= i & BOTH_NOTES
                 i &= PLACE
         elif c == QUOTE:
-            i, code = _text_value(view, text, i + 1, end, attribute, lists > 0, event)
+            start = i + 1
+            i, code = _text_value(view, text, start, end, attribute, lists > 0, event)
+            if lower >= 0 and i >= 0:
+                i, lower_code = _text_value(view, text, start, end, lower, lists > 0, event)
         elif c == 116 or c == 102:
             code = np.int64(ix.attributes[attribute, CODE_OF_TRUE if c == 116 else CODE_OF_FALSE])
             i = after_word(text, i, end, c)
         elif c == 110:
-            code = np.int64(MISSING)
+            code = lower_code = np.int64(MISSING)
             i = after_word(text, i, end, c)
         else:
             i, code = number_code(view, text, i, end, attribute)
         if i < 0 or code == UNUSUAL:
             return UNUSUAL
         if attribute >= 0:
-            if lists > 0:
-                row = ix.attributes[attribute]
-                if row[TIMED] or (row[SEEKS_ELEMENTS] and c != QUOTE):
-                    return UNUSUAL
-                if not _put_element(view, attribute, code, event):
-                    return UNUSUAL
-            elif code != MISSING and ix.attributes[attribute, MAIN_SLOT] >= 0:
-                n = sc.counts[SLOTS]
-                sc.slots[n] = ix.attributes[attribute, MAIN_SLOT]
-                sc.codes[n] = code
-                sc.counts[SLOTS] = n + 1
+            if not _put(view, attribute, code, lists > 0, c == QUOTE, event):
+                return UNUSUAL
+            if lower >= 0 and not _put(view, lower, lower_code, lists > 0, c == QUOTE, event):
+                return UNUSUAL
         if enters:
             depth += 1
             if depth >= MOST_LEVELS:

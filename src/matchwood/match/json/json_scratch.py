@@ -48,7 +48,7 @@ def hit_cache(opaque: int, patterned: bool) -> HitCache:
         np.full(2 * entries, -1, np.int32),
         np.empty((entries, ENTRY_COLUMNS), np.int32),
         np.empty(_CACHED_BYTES if patterned else 1, np.uint8),
-        np.empty(max(_CACHED_HITS, opaque) if patterned else 1, np.int32),
+        np.empty(max(_CACHED_HITS, opaque + 1) if patterned else 1, np.int32),
         np.zeros(3, np.int64),
     )
 
@@ -109,7 +109,8 @@ class JsonThreadScratch:
         self.rules = self.matching.rules
         self.index = index
         self.opaque = len(segment.opaque)
-        patterned = bool(matcher.patterned)
+        lowers = any(coder.lowered is not None for coder in matcher.coders.values())
+        patterned = lowers or bool(matcher.patterned)
         self.scan = json_scratch(index, self.opaque, patterned)
         self.cache = hit_cache(self.opaque, patterned)
         self._groups = Groups(segment.tree.group_start, segment.tree.always)

@@ -30,6 +30,7 @@ from matchwood.index.file.array_file import (
 )
 from matchwood.language import parse
 from matchwood.language.errors import RuleError
+from matchwood.language.tree.subjects import EVERYTHING, Lowered
 from matchwood.language.values import Family, Literal, Time
 from matchwood.match.parts.context import Context
 from matchwood.match.parts.part import Part
@@ -200,7 +201,10 @@ def _slot_to_json(slot: Slot) -> dict[str, Any]:
         str(family): [_constant_to_json(value) for value in values]
         for family, values in slot.constants.items()
     }
-    return {"attribute": slot.attribute, "time": slot.time, "constants": constants}
+    described = {"attribute": slot.attribute, "time": slot.time, "constants": constants}
+    if isinstance(slot.attribute, Lowered):
+        described |= {"attribute": slot.attribute.base, "lower": True}
+    return described | ({"all": True} if slot.attribute == EVERYTHING else {})
 
 
 def _constant_to_json(value: Literal) -> Any:
@@ -210,7 +214,9 @@ def _constant_to_json(value: Literal) -> Any:
 
 
 def _slot_from_json(slot: Mapping[str, Any]) -> Slot:
-    made = Slot(str(slot["attribute"]), bool(slot["time"]))
+    name = str(slot["attribute"])
+    subject = Lowered(name) if slot.get("lower") else EVERYTHING if slot.get("all") else name
+    made = Slot(subject, bool(slot["time"]))
     for name, values in slot["constants"].items():
         constants = _constants_from_json(Family(name), values)
         if not all(map(lt, constants, islice(constants, 1, None))):

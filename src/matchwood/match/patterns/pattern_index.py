@@ -90,6 +90,8 @@ class PatternIndex:
         self._cache: dict[str, Numbers] = {}
         self._cache_size = 0
         self._elements: dict[str, tuple[int, ...]] = {}  # tests by element of a list
+        # Whether some test looks for an element of a list that is no string.
+        self.seeks_values = any(seeks_value(node) for _, node in tests)
         for _, node in tests:
             if isinstance(node, Call) and node.name == "isa" and schema is None:
                 raise RuleError(f"{node} needs a schema with a hierarchy for its attribute")
@@ -278,6 +280,15 @@ class _Built:
         assert self.schema is not None
         is_a = self.schema.is_a
         return [test for test, attribute, kind in self.kinds if is_a(attribute, value, kind)]
+
+
+def seeks_value(node: Node) -> bool:
+    """Whether a test looks for an element of a list that is no string."""
+    return (
+        isinstance(node, Call)
+        and node.name == "contains"
+        and not isinstance(node.arguments[1], str)
+    )
 
 
 def _call(node: Node) -> tuple[str, str, Literal]:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from html import escape
 from typing import Any
 
+from matchwood.language.tree.subjects import named
 from matchwood.match.parts.part import Part
 
 
@@ -33,7 +34,7 @@ class Stats:
         nodes = sum(s.nodes for s in segments)
         uses = sum(len(s.tree.records) - s.nodes for s in segments) + rules
         size = sum(part.bytes for part in parts)
-        attributes = {slot.attribute for s in segments for slot in s.slots}
+        attributes = {name for s in segments for slot in s.slots for name in named(slot.attribute)}
         return cls(
             rules,
             len(segments),

@@ -88,7 +88,7 @@ class TimedEvent(Event):
             raise MatchTimeout
         return super().__getitem__(attribute)
 
-    def _element_event(self, item: object) -> Event:
+    def element_event(self, item: object) -> Event:
         return TimedElement(item, self._deadline)
 
 
@@ -106,7 +106,7 @@ class TimedElement(ElementEvent):
             raise MatchTimeout
         return super().__getitem__(attribute)
 
-    def _element_event(self, item: object) -> Event:
+    def element_event(self, item: object) -> Event:
         return TimedElement(item, self._deadline)
 
 

@@ -17,7 +17,7 @@ from matchwood.language.errors import RuleError
 from matchwood.language.named_lists import lists_named
 from matchwood.language.tree import Call, Node, attributes_in, reads_everything, walk
 from matchwood.language.tree.arithmetic import Attribute
-from matchwood.language.tree.subjects import named
+from matchwood.language.tree.subjects import EVERYTHING, named
 from matchwood.language.values import read
 from matchwood.match.parts.given_rules import GivenRules
 from matchwood.match.store.rule_input import given_rules
@@ -202,6 +202,9 @@ def _facts(matcher: Any, path: Path, rejected: int) -> dict[str, Any]:
             costly = [parse(rule) for rule in part.rules(part.segment.costly)]
             for tree in costly:
                 _add_mentioned(tree, families)
+            everything = everything or any(
+                slot.attribute == EVERYTHING for slot in part.segment.slots
+            )
             everything = everything or any(map(reads_everything, (*part.segment.opaque, *costly)))
         buckets = bucket_hashes(zip(ids, texts, strict=True))
     return {
@@ -219,8 +222,9 @@ def _facts(matcher: Any, path: Path, rejected: int) -> dict[str, Any]:
 def _add_attributes(segment: Any, families: dict[str, set[str]]) -> None:
     """Add the attributes that rules ask for, with the families of value that they expect."""
     for slot in segment.slots:
-        kinds = families.setdefault(slot.attribute, set())
-        kinds.update(str(family) for family, values in slot.constants.items() if values)
+        for name in named(slot.attribute):
+            kinds = families.setdefault(name, set())
+            kinds.update(str(family) for family, values in slot.constants.items() if values)
     for node in segment.opaque:
         _add_mentioned(node, families)
 

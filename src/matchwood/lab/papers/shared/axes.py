@@ -37,7 +37,7 @@ from matchwood.lab.papers.shared.forms import forms
 from matchwood.lab.papers.shared.protocol import Rule, Unsupported
 from matchwood.language import parse
 from matchwood.language.events import Event
-from matchwood.language.tree import And, Between, Comparison, Node
+from matchwood.language.tree import And, Between, Comparison, Derived, Node
 from matchwood.language.values import Family, Value
 
 # The distance between the codes of constants that arrive in order.
@@ -245,6 +245,13 @@ class Axes:
                 low_code[first : last + 1 : 2] = np.r_[FIRST, codes + 1]
                 high_code[first : last + 1 : 2] = np.r_[codes - 1, LAST]
         plain = (arrays.opaque < 0) & (arrays.family_low > 1)
+        derived = np.array([isinstance(slot.attribute, Derived) for slot in atoms.slots], np.bool_)
+        plain &= ~derived[arrays.slot]
+        owner = np.repeat(np.arange(len(plain)), np.diff(arrays.start))
+        outside = (arrays.low < arrays.family_low[owner]) | (
+            arrays.high > arrays.family_high[owner]
+        )
+        plain[owner[outside]] = False  # a test of truth
         at = base[arrays.slot]
         axis_of = np.where(plain, axis_at[at + np.where(plain, arrays.family_low, 0)], -1)
         at = np.repeat(at, np.diff(arrays.start))

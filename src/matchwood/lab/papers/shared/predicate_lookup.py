@@ -22,13 +22,15 @@ from matchwood.index.build.stabbing import stabbing_trees
 from matchwood.index.build.statistics import PRESENT, probabilities
 from matchwood.kernels.array_types import Int32Array, Int64Array
 from matchwood.kernels.programs import atom_of, is_negated, pack_literal
+from matchwood.kernels.records import MISSING
 from matchwood.lab.papers.shared import predicate_lookup_kernels as kernels
 from matchwood.lab.papers.shared.protocol import Rule
 from matchwood.language import parse
 from matchwood.language.evaluation import evaluate
 from matchwood.language.events import Event
-from matchwood.language.tree import Constant, Node, Not, TruthTest
+from matchwood.language.tree import EVERYTHING, Constant, Node, Not, TruthTest
 from matchwood.match.event.encode import Encoding, coders, encode
+from matchwood.match.event.everywhere import EverythingCodes
 
 # Atoms that are evaluated one by one before codes are made anew.
 _FEW = 64
@@ -119,13 +121,20 @@ class PredicateLookup:
         self._rows, self._intervals = atom_rows(arrays), (arrays.low, arrays.high)
         self._arrays = arrays
         self._opaque_atoms = self._stable[np.flatnonzero(arrays.opaque >= 0)]
-        null = np.flatnonzero((arrays.family_low == 0) & (arrays.opaque < 0))
+        some = np.diff(arrays.start) > 0
+        absent = arrays.family_low == MISSING
+        absent[some] |= arrays.low[arrays.start[:-1][some]] == MISSING
+        null = np.flatnonzero(absent & (arrays.opaque < 0))
         self._null_slots = np.unique(arrays.slot[null]).astype(np.int32)
+        self._encoding = Encoding(self._coders, set())
+        if EVERYTHING in self._coders:
+            everything = EverythingCodes(self._coders[EVERYTHING], None)
+            self._encoding = self._encoding._replace(everything=everything)
         self._out = np.empty(2 * self._sealed + 1, np.int32)
 
     def true_of(self, event: Mapping[str, object]) -> Int32Array:
         """The literals that are true of an event, each once; the next call overwrites the array."""
-        encoded, seen = encode(event, Encoding(self._coders, set()))
+        encoded, seen = encode(event, self._encoding)
         slots, codes = encoded.slots, encoded.codes
         rest: list[int] = []
         if any(code < 0 for code in codes):
@@ -159,8 +168,9 @@ class PredicateLookup:
             if self._arrays.opaque[atom] >= 0:
                 continue
             begin, end = self._arrays.start[atom], self._arrays.start[atom + 1]
+            first, last = self._arrays.family_low[atom], self._arrays.family_high[atom]
             hit = any(
-                self._arrays.low[i] <= code <= self._arrays.high[i]
+                max(first, self._arrays.low[i]) <= code <= min(last, self._arrays.high[i])
                 for i in range(begin, end)
                 for code in codes
             )

@@ -11,6 +11,7 @@ Modules:
 - `column_codes`: a column of Arrow data to codes, with `address_codes` for network addresses;
 - `number_columns`, `number_kernels`: columns of numbers to codes, all of them together;
 - `mixed_columns`: columns of several types, or of objects, value by value;
+- `everything_columns`: all values of each row, `*`;
 - `spelled_columns`: columns under the names of attributes, where these have aliases;
 - `lazy_columns`, `column_comparisons`: atoms that codes do not decide, on their own columns;
 - `hit_kernels`: the patterns that are true of the strings of a batch.

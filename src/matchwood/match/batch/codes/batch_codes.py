@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,9 +57,11 @@ def codes_of_rows(
     list_codes: list[int] = []
     strings: dict[str, list[tuple[int, Strings]]] = {}
     read: list[Event | None] = []
+    found: list[list[int]] = []
     for number, event in enumerate(events):
         encoded, seen = encode(event, matcher.encoding)
         read.append(seen)
+        found.append(encoded.hits)
         base = len(list_start) - 1
         for slot, code in zip(encoded.slots, encoded.codes, strict=True):
             row = slots.setdefault(slot, len(slots))
@@ -78,6 +81,10 @@ def codes_of_rows(
         hits_of_rows(attribute, values, len(events), matcher)
         for attribute, values in strings.items()
     ]
+    if any(found):
+        bounds = np.r_[0, np.cumsum(list(map(len, found)))]
+        joined = np.fromiter(chain.from_iterable(found), np.int32, bounds[-1])
+        hits.append((np.arange(len(events), dtype=np.int32), bounds, joined))
     arrays = (
         np.array(list(slots), np.int32),
         codes,

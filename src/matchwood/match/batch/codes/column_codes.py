@@ -23,6 +23,7 @@ from matchwood.arrow.reading import (
 from matchwood.kernels.array_types import Int32Array
 from matchwood.kernels.records import MISSING, OTHER
 from matchwood.language.errors import EventError
+from matchwood.language.subjects import lower_case
 from matchwood.language.values import Family, Time, Value, in_range, read
 from matchwood.language.values import is_text as sound
 from matchwood.match.batch.codes.address_codes import NOT_READ, address_codes
@@ -131,6 +132,8 @@ def distinct_elements(column: Any) -> DistinctElements | None:
 
 
 def _code_values(column: Any, coder: Coder, strings: bool) -> EncodedColumn:
+    if coder.lowers:
+        column = lower_column(column)
     kind = column.type
     types = pa.types
     if types.is_null(kind):
@@ -144,6 +147,23 @@ def _code_values(column: Any, coder: Coder, strings: bool) -> EncodedColumn:
     if types.is_date(kind) or types.is_timestamp(kind):
         return _code_times(column, coder)
     return _constant(column, coder, OTHER)
+
+
+def lower_column(column: Any) -> Any:
+    """A column in lower case: each distinct string once, and anything else without a family."""
+    kind, types = column.type, pa.types
+    if types.is_null(kind):
+        return column
+    if types.is_dictionary(kind) or is_text(kind):
+        if not types.is_dictionary(kind):
+            column = pc.dictionary_encode(column)
+        texts = column.dictionary.to_pylist()
+        lower = [None if text is None else lower_case(text) for text in texts]
+        return pa.DictionaryArray.from_arrays(column.indices, pa.array(lower, pa.large_string()))
+    there = np.asarray(column.is_valid())
+    if types.is_floating(kind):
+        there &= ~np.asarray(pc.is_nan(column).fill_null(False))
+    return pa.array(np.zeros(len(column), "m8[s]"), mask=~there)  # durations have no family
 
 
 def _constant(column: Any, coder: Coder, code: int) -> EncodedColumn:

@@ -14,22 +14,23 @@ import numpy as np
 from matchwood.index.build.index_form import evaluated_whole
 from matchwood.kernels.array_types import UInt8Array
 from matchwood.language.bindings import Truth
+from matchwood.language.evaluation import TRUTHS
 from matchwood.language.events import Event
 from matchwood.language.predicate_truth import compare_attributes
 from matchwood.language.seen import Seen, see
-from matchwood.language.tree import AttributeComparison, Call, Node
+from matchwood.language.subjects import lowered_values
+from matchwood.language.tree import AttributeComparison, Call, Elements, Node, TruthTest
+from matchwood.language.tree.elements import reads_everything
+from matchwood.language.tree.subjects import Lowered
 from matchwood.language.values import NULL, Family, Value
-from matchwood.match.event.everywhere import FoundEverywhere
-from matchwood.match.event.lazy_atoms import STATE, LazyAtoms
-from matchwood.match.event.literal_kernels import UNDEFINED_SEEN
+from matchwood.match.event.element_index import ElementStates, KnownElements
+from matchwood.match.event.lazy_atoms import STATE, TRUTH, LazyAtoms
+from matchwood.match.event.literal_kernels import FALSE_SEEN, TRUE_SEEN, UNDEFINED_SEEN
 
 if TYPE_CHECKING:
     from matchwood.match.batch.codes.column_comparisons import TypedColumn
 
 _STRING = Family.STRING
-
-# The truth that a state stands for.
-_TRUTH = {state: truth for truth, state in STATE.items()}
 
 
 class AskedColumn:
@@ -62,12 +63,33 @@ class AskedColumn:
     def typed(self) -> TypedColumn | None:
         """The values of one type, which are compared all at once; None if they are not."""
         if self._typed is None and self._array is not None:
-            from matchwood.match.batch.codes.column_comparisons import typed_column
-
-            self._typed = typed_column(self._array)
+            self._typed = self._typed_column(self._array)
             if self._typed is None:
                 self._array = None
         return self._typed
+
+    def _typed_column(self, array: Any) -> TypedColumn | None:
+        from matchwood.match.batch.codes.column_comparisons import typed_column
+
+        return typed_column(array)
+
+    def lowered(self) -> AskedColumn:
+        """The values in lower case."""
+        return _LoweredColumn(self._name, self._array, self.given)
+
+
+class _LoweredColumn(AskedColumn):
+    """The values of an attribute in lower case; `array` and `read` give them as they are."""
+
+    def seen(self) -> list[Seen]:
+        if self._seen is None:
+            self._seen = list(map(lowered_values, super().seen()))
+        return self._seen
+
+    def _typed_column(self, array: Any) -> TypedColumn | None:
+        from matchwood.match.batch.codes.column_codes import lower_column
+
+        return super()._typed_column(lower_column(array))
 
 
 class LazyColumns:
@@ -86,48 +108,38 @@ class LazyColumns:
         self._column = column
         self._row = row
         self._columns: dict[str, AskedColumn | None] = {}
-        self._states: dict[int, UInt8Array] = {}
-        self._everywhere: dict[int, FoundEverywhere] = {}  # by event
+        self._states: dict[Node, UInt8Array] = {}
+        self._known_of_event: dict[int, KnownElements] = {}
+        self._answers: dict[str, ElementStates] = {}  # of all events, by path
 
     def states(self, number: int) -> UInt8Array:
         """The state of an atom for each event of the batch."""
-        states = self._states.get(number)
+        return self._states_of(self._atoms.node(number))
+
+    def _states_of(self, node: Node) -> UInt8Array:
+        states = self._states.get(node)
         if states is None:
-            states = self._states[number] = self._evaluated(number)
+            states = self._states[node] = self._evaluate(node)
         return states
-
-    def _evaluated(self, number: int) -> UInt8Array:
-        if not self._is_everywhere(number):
-            return self._evaluate(self._atoms.node(number))
-        found = (self._found(event).truth(number) for event in range(self._events))
-        return np.array([STATE[truth] for truth in found], np.uint8)
-
-    def _is_everywhere(self, number: int) -> bool:
-        everywhere = self._atoms.everywhere
-        return everywhere is not None and number in everywhere.numbers
-
-    def _found(self, event: int) -> FoundEverywhere:
-        found = self._everywhere.get(event)
-        if found is None:
-            assert self._atoms.everywhere is not None
-            found = self._everywhere[event] = self._atoms.everywhere.found(self._row(event))
-        return found
 
     def truth(self, event: int, number: int) -> Truth:
         """Whether an atom is true of one event; others are looked at only if that costs little."""
-        states = self._states.get(number)
-        if states is None and self._is_everywhere(number):
-            return self._found(event).truth(number)
         node = self._atoms.node(number)
-        if states is None and isinstance(node, AttributeComparison) and not evaluated_whole(node):
-            columns = [self._of(name) for name in (node.left, node.right)]
+        states = self._states.get(node)
+        compared = node.operands[0] if isinstance(node, TruthTest) else node
+        if states is None and isinstance(compared, AttributeComparison):
+            columns = [self._of(name) for name in (compared.left, compared.right)]
             if all(column is None or column.typed() is not None for column in columns):
-                states = self.states(number)
-        return self._at(node, event) if states is None else _TRUTH[int(states[event])]
+                states = self._states_of(node)
+        return self._at(node, event) if states is None else TRUTH[int(states[event])]
 
     def _of(self, name: str) -> AskedColumn | None:
         if name not in self._columns:
-            self._columns[name] = self._column(name)
+            if isinstance(name, Lowered):
+                base = self._of(name.base)
+                self._columns[name] = None if base is None else base.lowered()
+            else:
+                self._columns[name] = self._column(name)
         return self._columns[name]
 
     def _seen(self, name: str, event: int) -> Seen:
@@ -136,10 +148,15 @@ class LazyColumns:
 
     def _evaluate(self, node: Node) -> UInt8Array:
         undefined = np.full(self._events, UNDEFINED_SEEN, np.uint8)
-        if evaluated_whole(node):
+        if isinstance(node, TruthTest) and not node.operands[0].operands:
+            asked = self._states_of(node.operands[0]) == STATE[TRUTHS[node.truth]]
+            return np.where(asked != node.negated, TRUE_SEEN, FALSE_SEEN).astype(np.uint8)
+        if isinstance(node, Elements):
+            return self._elements_states(node)
+        if evaluated_whole(node) or reads_everything(node):
             states = [STATE[self._at(node, event)] for event in range(self._events)]
             return np.array(states, np.uint8)
-        columns = [self._of(name) for name in node.attributes]
+        columns = [self._of(name) for name in node.subjects]
         if isinstance(node, AttributeComparison):
             left, right = self._of(node.left), self._of(node.right)
             if left is None or right is None:
@@ -158,15 +175,24 @@ class LazyColumns:
                 return _contain(whole.values.to_pylist(), part.values.to_pylist())
         return np.array([STATE[self._at(node, event)] for event in range(self._events)], np.uint8)
 
+    def _elements_states(self, node: Elements) -> UInt8Array:
+        path, elements = node.attribute, self._atoms.elements
+        answers = self._answers.get(path)
+        if answers is None:
+            rows = map(self._row, range(self._events))
+            answers = self._answers[path] = elements.answers_of_many(path, rows)
+        states: UInt8Array = elements.state(node, answers)
+        return states
+
     def _at(self, node: Node, event: int) -> Truth:
         """Whether an atom is true of one event, from the values of its attributes."""
-        if evaluated_whole(node):
-            return self._atoms.evaluate(node, self._row(event))
+        if evaluated_whole(node) or reads_everything(node):
+            known = self._known_of_event.setdefault(event, {})
+            return self._atoms.evaluate(node, self._row(event), known)
         if isinstance(node, AttributeComparison):
             left, right = self._seen(node.left, event), self._seen(node.right, event)
             return compare_attributes(left, node.op, right)
-        names = node.attributes
-        seen = [self._seen(name, event) for name in names]
+        seen = [self._seen(name, event) for name in node.subjects]
         if NULL in seen:
             return None
         if _is_contains(node):
@@ -176,16 +202,16 @@ class LazyColumns:
                     return None
                 return str(part.value) in str(whole.value)
         alone = Event({})
-        for name in names:
+        for name in node.attributes:
             column = self._of(name)
             if column is not None:
                 alone.raw[name] = column.given()[event]
-        return self._atoms.evaluate(node, alone)
+        return self._atoms.evaluate(node, alone, {})
 
 
 def _is_contains(node: Node) -> bool:
     """Whether a node is `contains` of two attributes."""
-    return isinstance(node, Call) and node.name == "contains" and len(node.attributes) == 2
+    return isinstance(node, Call) and node.name == "contains" and len(node.subjects) == 2
 
 
 def _contain(whole: list[str | None], part: list[str | None]) -> UInt8Array:

@@ -17,6 +17,7 @@ from matchwood.kernels.array_types import Int32Array, Int64Array
 from matchwood.kernels.records import MISSING, code_of_list
 from matchwood.language.events import Event
 from matchwood.language.seen import LISTS, see
+from matchwood.language.subjects import lower_case, lowered_values
 from matchwood.language.values import Family, Value, is_text
 from matchwood.match.batch.codes.column_codes import attributes_of
 from matchwood.match.batch.codes.event_tables import Table
@@ -111,7 +112,7 @@ def code_mixed_column(name: str, column: MixedColumn, coder: Coder) -> EncodedMi
         key = (kind, value) if kind in _PLAIN else None
         codes = None if key is None else known.get(key)
         if codes is None:
-            seen = see(name, value)
+            seen = lowered_values(see(name, value)) if coder.lowers else see(name, value)
             if not isinstance(seen, Value):
                 encoded = EncodedEvent()
                 put_list(encoded, coder, seen)
@@ -125,7 +126,7 @@ def code_mixed_column(name: str, column: MixedColumn, coder: Coder) -> EncodedMi
                 value = str(seen.value)
         main.codes[row], time.codes[row], is_string = codes
         if is_string:
-            strings.append((row, value))
+            strings.append((row, lower_case(value) if coder.lowers else value))
     return EncodedMixedColumn(main.written(), time.written(), strings)
 
 

@@ -11,9 +11,12 @@ from matchwood.arrow.reading import values_of
 from matchwood.kernels.array_types import Int32Array, Int64Array
 from matchwood.kernels.records import MISSING, code_of_list
 from matchwood.language.events import Event
+from matchwood.language.subjects import lowered_values
+from matchwood.language.tree.subjects import EVERYTHING, Lowered
 from matchwood.language.values import Value
 from matchwood.match.batch.codes.batch_codes import BatchCodes, Hits, hits_of_rows
 from matchwood.match.batch.codes.column_codes import EncodedColumn, code_column, distinct_elements
+from matchwood.match.batch.codes.everything_columns import values_of_columns
 from matchwood.match.batch.codes.hit_kernels import join_hits
 from matchwood.match.batch.codes.lazy_columns import AskedColumn, LazyColumns
 from matchwood.match.batch.codes.mixed_columns import MixedColumn, code_mixed_column
@@ -21,6 +24,7 @@ from matchwood.match.batch.codes.number_columns import NumberColumns, is_number
 from matchwood.match.batch.codes.spelled_columns import spelled_columns
 from matchwood.match.event.encode import Coder, Strings
 from matchwood.match.event.event_matcher import SegmentMatcher
+from matchwood.match.event.everywhere import EverythingCodes
 
 _NO_BOUNDS: Int64Array = np.zeros(1, np.int64)
 _NO_CODES: Int32Array = np.empty(0, np.int32)
@@ -53,6 +57,7 @@ class ColumnCodes:
     """
 
     def __init__(self, attributes: Mapping[str, Any], matcher: SegmentMatcher) -> None:
+        given = attributes
         if matcher.aliases is not None:
             asked = dict.fromkeys([*matcher.coders, *_named_by_lazy_atoms(matcher)])
             attributes = spelled_columns(attributes, matcher.aliases, asked)
@@ -60,6 +65,8 @@ class ColumnCodes:
         self._lazy = matcher.lazy
         self._slots: list[SlotCodes] = []
         self._hits: dict[str, Hits] = {}
+        if matcher.everything is not None:
+            self._add_everything(given, matcher.everything)
         numbers: list[tuple[Any, Coder]] = []
         for name, column in attributes.items():
             coder = matcher.coders.get(name)
@@ -67,11 +74,14 @@ class ColumnCodes:
                 continue
             if isinstance(column, MixedColumn):
                 self._add_mixed(name, column, coder, matcher)
-            elif is_number(column.type):
+                continue
+            if is_number(column.type):
                 if coder.slot >= 0:
                     numbers.append((column, coder))
             else:
                 self._add(name, column, coder, matcher)
+            if coder.lowered is not None:
+                self._add(Lowered(name), column, coder.lowered, matcher)
         self._numbers = NumberColumns(numbers)
         slots = [coder.slot for _, coder in numbers] + [coded.slot for coded in self._slots]
         self._numbered = np.array(slots, np.int32)
@@ -88,9 +98,22 @@ class ColumnCodes:
         elif patterned and coded.bounds is not None:
             self._hits[name] = _hits_of_lists(column, name, matcher)
 
+    def _add_everything(self, attributes: Mapping[str, Any], everything: EverythingCodes) -> None:
+        found = values_of_columns(attributes, everything)
+        for slot, start, codes in found.slots():
+            has_values = found.has_values
+            before = np.r_[0, np.cumsum(has_values)]
+            numbered = np.where(has_values, code_of_list(before[:-1]), MISSING).astype(np.int32)
+            bounds = np.r_[0, start[1:][has_values]].astype(np.int64)
+            self._slots.append(SlotCodes(slot, numbered, before, bounds, codes))
+        if found.hits is not None:
+            self._hits[EVERYTHING] = found.hits
+
     def _add_mixed(
         self, name: str, column: MixedColumn, coder: Coder, matcher: SegmentMatcher
     ) -> None:
+        if coder.lowered is not None:
+            self._add_mixed(Lowered(name), column, coder.lowered, matcher)
         main, time, strings = code_mixed_column(name, column, coder)
         for slot, (codes, list_start, list_codes) in ((coder.slot, main), (coder.time_slot, time)):
             if slot >= 0:
@@ -158,7 +181,12 @@ def _hits_of_lists(column: Any, name: str, matcher: SegmentMatcher) -> Hits:
     elements = distinct_elements(column)
     if elements is None:
         return hits_of_rows(name, _read_lists(column, name), len(column), matcher)
-    bounds, atoms = matcher.patterns[name].hits_of_elements(elements.distinct)
+    distinct = elements.distinct
+    if isinstance(name, Lowered):
+        lower = lowered_values(tuple(distinct))
+        assert not isinstance(lower, Value)
+        distinct = list(lower)
+    bounds, atoms = matcher.patterns[name].hits_of_elements(distinct)
     most = len(matcher.segment.opaque)
     return elements.rows, *join_hits(elements.bounds, elements.which, bounds, atoms, most)
 
@@ -167,7 +195,7 @@ def _read_lists(column: Any, name: str) -> list[tuple[int, Strings]]:
     found: list[tuple[int, Strings]] = []
     for row, value in enumerate(values_of(column)):
         if value is not None:
-            seen = Event({name: value})[name]
+            seen = Event({name.base if isinstance(name, Lowered) else name: value})[name]
             assert not isinstance(seen, Value)
             found.append((row, seen))
     return found

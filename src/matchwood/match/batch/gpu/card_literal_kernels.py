@@ -134,11 +134,13 @@ def _interval_events(key, among, w, index, batch):
 
 
 @device_function
-def _atom_holds_of_list(first, last, negated, code, index, batch):
-    """Whether a literal of several intervals is true of a list."""
+def _atom_holds_of_list(first, last, family_low, family_high, negated, code, index, batch):
+    """Whether a literal of several intervals is true of a list, of whose values those of the family
+    count."""
     at, end = _list_bounds(code, batch)
     while at < end:
-        if _is_inside(batch[at], first, last, index):
+        value = batch[at]
+        if family_low <= value and value <= family_high and _is_inside(value, first, last, index):
             return negated == 0
         at = np.uint32(at + _ONE)
     return negated != 0
@@ -164,7 +166,8 @@ def _atom_events(literal, among, w, index, batch):
     family_high = index[np.uint32(at + np.uint32(FAMILY_HIGH))]
     if opaque >= 0 and family_low == 0:
         return among  # a test of truth, which is false of whatever it is not true of
-    if negated != 0 or (first < last and index[first] > 0):
+    starts = index[first] if first < last else np.int64(1)
+    if (family_low > 0) if negated != 0 else (starts > 0):
         among = np.uint32(among & _there(row, w, batch))
     found = _NONE
     while among != _NONE:
@@ -178,7 +181,9 @@ def _atom_events(literal, among, w, index, batch):
         elif code >= 0:
             holds = _is_inside(code, first, last, index) == (negated == 0)
         else:
-            holds = _atom_holds_of_list(first, last, negated, code, index, batch)
+            holds = _atom_holds_of_list(
+                first, last, family_low, family_high, negated, code, index, batch
+            )
         if holds:
             found = np.uint32(found | np.uint32(among ^ rest))
         among = rest

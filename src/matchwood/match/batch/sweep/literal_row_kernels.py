@@ -105,6 +105,38 @@ def _add_missing(masks, at, slot, bt):
     remove(masks, at, bt.masks, WORDS * np.int64(bt.row_of_slot[slot]))
 
 
+@inlined
+def _add_all_intervals(masks, at, slot, family, start, end, tree, bt):
+    """Add the events of which one of the intervals of an atom is true; of the values of a list,
+    those of the family alone count."""
+    first = np.int64(tree.families[family + FAMILY_FIRST])
+    last = np.int64(tree.families[family + FAMILY_LAST])
+    row = bt.row_of_slot[slot]
+    if start < end and row == DENSE:
+        if tree.iv_low[start] < first or tree.iv_high[end - 1] > last:  # a test of truth
+            for i in range(start, end):
+                low, high = np.int64(tree.iv_low[i]), np.int64(tree.iv_high[i])
+                _add_interval(masks, at, slot, low, high, tree, bt)
+            if bt.list_mask[slot] >= 0:
+                remove(masks, at, bt.rows, np.int64(bt.list_mask[slot]))
+        for i in range(start, end):
+            low, high = np.int64(tree.iv_low[i]), np.int64(tree.iv_high[i])
+            if max(low, first) <= min(high, last):
+                _add_interval(masks, at, slot, max(low, first), min(high, last), tree, bt)
+    elif start < end:
+        if tree.iv_low[start] == MISSING:
+            _add_missing(masks, at, slot, bt)
+        if row != EMPTY_ROW:
+            code_at = tree.row_of_code[slot]
+            word = np.uint64(0)
+            for i in range(start, end):
+                low, high = np.int64(tree.iv_low[i]), np.int64(tree.iv_high[i])
+                word ^= bt.prefix[code_at + low] ^ bt.prefix[code_at + high + 1]
+            for w in range(WORDS):
+                shift = np.uint64(bt.shifts[WORDS * slot + w])
+                masks[at + w] |= deposit(word >> shift, bt.masks[WORDS * np.int64(row) + w])
+
+
 @lean
 def _mask_of_literal(literal, at, tree, bt):
     """Write the mask of a literal that is not one interval to masks[at:]."""
@@ -116,14 +148,10 @@ def _mask_of_literal(literal, at, tree, bt):
     clear(masks, at)
     if opaque >= 0:
         copy(masks, at, bt.true, WORDS * opaque_number(opaque))
-    elif bt.row_of_slot[slot] == DENSE:
-        for i in range(
-            tree.atom_row[row + ROW_START], tree.atom_row[row + ROW_COLUMNS + ROW_START]
-        ):
-            low, high = np.int64(tree.iv_low[i]), np.int64(tree.iv_high[i])
-            _add_interval(masks, at, slot, low, high, tree, bt)
     else:
-        _add_missing(masks, at, slot, bt)
+        start = np.int64(tree.atom_row[row + ROW_START])
+        end = np.int64(tree.atom_row[row + ROW_COLUMNS + ROW_START])
+        _add_all_intervals(masks, at, slot, family, start, end, tree, bt)
     if is_negated(literal):
         scratch = bt.scratch
         clear(scratch, 0)

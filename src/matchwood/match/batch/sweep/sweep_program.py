@@ -30,9 +30,11 @@ from matchwood.kernels.array_types import Int32Array, Int64Array
 from matchwood.kernels.programs import atom_of
 from matchwood.kernels.records import (
     FAMILY_COLUMNS,
+    FAMILY_FIRST,
     FAMILY_SLOT,
     GROUP,
     LITERAL,
+    MISSING,
     ROW_FAMILY,
     ROW_OPAQUE,
     ROW_START,
@@ -225,11 +227,11 @@ def _numbered(keys: Int64Array, segment: Segment, atom_row: Int32Array) -> tuple
     atom = atom_of(literal_of_key(keys[several]))
     start, end = atom_row[atom, ROW_START], atom_row[atom + 1, ROW_START]
     families = segment.packed.families.reshape(-1, FAMILY_COLUMNS)
-    starts_at_0 = start < end
-    starts_at_0[starts_at_0] = low[start[starts_at_0]] == 0
+    with_missing = families[atom_row[atom, ROW_FAMILY], FAMILY_FIRST] == MISSING
+    with_missing[start < end] |= low[start[start < end]] == MISSING
     slot, alone = word_slot(keys), word_low(keys) == 0
     slot[several] = families[atom_row[atom, ROW_FAMILY], FAMILY_SLOT]
-    alone[several] = starts_at_0 | (atom_row[atom, ROW_OPAQUE] >= 0)
+    alone[several] = with_missing | (atom_row[atom, ROW_OPAQUE] >= 0)
     slot = np.where(alone | (keys == ALWAYS_KEY), slots, slot)
     intervals = np.zeros(len(keys), np.int64)
     intervals[several] = end - start
