@@ -114,6 +114,10 @@ def test_what_is_left_to_spark(spark, folder, monkeypatch):
     floats = table.set_column(2, "share", table["share"].cast(pa.float64()))
     pq.write_table(floats, odd)
     assert files_of(spark, folder)[0] is None
+    # Times in 96 bits, of which Arrow would hold only some.
+    pq.write_table(table, odd, use_deprecated_int96_timestamps=True)
+    assert files_of(spark, folder)[0] is None
+    assert files_of(spark, folder, ["key"])[0] is not None
     # Dates of the calendar before 1582, as old versions of Spark count them.
     pq.write_table(table.replace_schema_metadata({"org.apache.spark.legacyDateTime": ""}), odd)
     assert files_of(spark, folder)[0] is None
