@@ -9,12 +9,12 @@ child matches, adds rules, joins, saves and loads. Every answer is compared with
 rules that it names and a sample of the others, as far as they did not change meanwhile.
 
 Each quarter of the time has a column: the memory of the process and what it is made of
-(`process_memory`), the blocks that Python has allocated, and the predicates that the parser
-remembers. The column `trimmed` follows once all
-threads have ended and the allocator has returned its free memory to the system (with glibc only),
-so that memory in use can be told from memory that the allocator keeps. The program fails where an
-answer differs, where anything raises or hangs, and where memory rises by more than `--growth` MiB
-between the first quarter and the last.
+(`process_memory`), the buffers that sweeps use again, the blocks that Python has allocated, and the
+predicates that the parser remembers. The column `trimmed` follows once all threads have ended and
+the allocator has returned its free memory to the system (with glibc only), so that memory in use
+can be told from memory that the allocator keeps. The program fails where an answer differs, where
+anything raises or hangs, and where memory rises by more than `--growth` MiB between the first
+quarter and the last.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from matchwood.lab.bench.matcher_model import TAGS, Model, check_alone, new_even
 from matchwood.lab.bench.process_memory import memory, return_free_memory
 from matchwood.lab.bench.reporting import BenchOptions, Figures, report
 from matchwood.language.text.fast_path import remembered_predicates
+from matchwood.match.batch.sweep.pair_buffers import kept_bytes
 from matchwood.matcher import Matcher
 
 # Threads that change rules; each has rules of its own.
@@ -111,6 +112,7 @@ class Soak:
         """Memory and counts at this moment."""
         self.samples[moment] = {
             **memory(),
+            "buffers_mib": kept_bytes() / 2**20,  # part of what malloc has allocated
             # not `gc.get_objects`: it would refer to tuples that other threads are still building,
             # and make those threads fail
             "blocks": sys.getallocatedblocks(),

@@ -44,6 +44,11 @@ def lease() -> Int32Array:
     return buffer
 
 
+def kept_bytes() -> int:
+    """Bytes of the buffers that are kept, whether they are in use or free."""
+    return sum(buffer.nbytes for buffer in tuple(_kept))
+
+
 class PairBuffer:
     """Where a sweep writes its pairs."""
 
