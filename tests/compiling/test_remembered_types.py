@@ -51,6 +51,13 @@ assert compiled(longest)(np.array([3, 1, 2, 2, 5, 4, 9])) == longest([3, 1, 2, 2
 for kernel in (lean(sums), compiled(sums)):
     assert kernel(*arguments) == expected
 assert kernel.overloads[kernel.signatures[0]].signature.return_type[0].name == "int64"
+
+from numba.core.registry import cpu_target  # whatever is declared later is found, wherever it is
+context = cpu_target.target_context
+for number, registry in enumerate(list(context._registries)):
+    registry.lower(f"declared {number}")(lambda *arguments: None)
+    context.refresh()
+    assert f"declared {number}" in context._defns, registry
 """
 
 

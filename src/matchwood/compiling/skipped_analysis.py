@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from numba.core import base, event, imputils, ir, postproc, transforms
+from numba.core.registry import cpu_target
 from numba.core.typing import templates
 
 # Without types.
@@ -40,6 +41,8 @@ def skip_analysis() -> bool:
         and hasattr(_events, "end_event")
         and hasattr(_context, "refresh")
         and all(hasattr(registry, "functions") for registry in _registries)
+        and hasattr(cpu_target.target_context, "_registries")
+        and hasattr(cpu_target.typing_context, "_registries")
     )
     if known:
         _leave_lifetimes()
@@ -114,21 +117,27 @@ def _without_locks(trigger: Callable[..., None]) -> Callable[..., None]:
 
 
 def _refresh_after_changes() -> None:
-    """Look for new declarations only if there are more of them than before."""
-    refresh = _context.refresh
-    seen: dict[int, tuple[int, ...]] = {}
+    """Look for new declarations only if there are more of them than before.
 
-    def declared() -> tuple[int, ...]:
-        return tuple(
+    A function may be declared in any registry of a context: Numba puts intrinsics into the first
+    one. Contexts that are copies of each other, with other flags, share what they have found.
+    """
+    refresh = _context.refresh
+    seen: dict[int, int] = {}
+
+    def declared(context: Any) -> int:
+        registries = {*_registries, *context._registries, *context.typing_context._registries}
+        return sum(
             len(items)
-            for registry in _registries
+            for registry in registries
             for items in vars(registry).values()
             if isinstance(items, list)
         )
 
     def refresh_if_changed(context: Any) -> None:
-        if seen.get(id(context)) != declared():
+        found, now = id(context._registries), declared(context)
+        if seen.get(found) != now:
             refresh(context)
-            seen[id(context)] = declared()
+            seen[found] = now
 
     _context.refresh = refresh_if_changed
