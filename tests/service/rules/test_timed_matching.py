@@ -98,16 +98,19 @@ def test_what_python_evaluates_is_interrupted(tmp_path) -> None:
 
 
 def test_what_is_inside_any_is_interrupted_and_so_are_explanations(timed: Served) -> None:
-    inside = f"any(words, {COSTLY.replace('words', 'it')})"
+    indexed = f"any(words, {COSTLY.replace('words', 'it')})"
+    # A threshold is evaluated as a whole, element by element.
+    inside = f"any(words, at_least(1, {COSTLY.replace('words', 'it')}))"
     costly = timed.subscribe(inside)
     short = {"words": WORDS[:100]}  # too small for a large event, large enough to take long
-    for event, matched in ((short, "words is not null"), (EVENT, "big = 1")):
+    for event, matched in ((short, "words is not null"), (EVENT, "big = 1"), (EVENT, "big = 1")):
         plain = timed.subscribe(matched)
         assert timed.publish(event)["matched"] == 1
         assert len(timed.fetch(plain)) == 1
         path, headers = f"/subscriptions/{costly['id']}", timed.as_subscriber(costly)
         until_suspended(timed, path, headers)
-        timed.http.patch(path, json={"rule": inside}, headers=headers).raise_for_status()
+        then = inside if event is short else indexed
+        timed.http.patch(path, json={"rule": then}, headers=headers).raise_for_status()
         timed.http.delete(f"/subscriptions/{plain['id']}", headers=timed.as_subscriber(plain))
     timed.http.put("/rules/costly", json={"rule": COSTLY}).raise_for_status()
     for path, body in (

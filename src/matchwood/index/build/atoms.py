@@ -109,7 +109,8 @@ class AtomTable:
         """The literal of a test of truth of one predicate."""
         test, inner = node.truth, node.operands[0]
         ordered = self._ordered(inner)
-        if test == "unknown" and is_value_test(inner):
+        is_isa = isinstance(inner, Call) and inner.name == "isa"
+        if test == "unknown" and is_value_test(inner) and not is_isa:  # its hierarchy is checked
             ordered = IN, self._axis_of_strings(inner), ()
         if ordered is None:
             return int(pack_literal(self._opaque(node), node.negated))
