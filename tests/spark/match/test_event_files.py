@@ -27,7 +27,7 @@ ROWS = [
         "city": ("Roma", "Málaga", None)[n % 3],
         "likes": [["jazz", None], [], None][n % 3],
         "price": Decimal(n) / 4,
-        "day": date(1500 + n, 2, 28),
+        "day": date(1600 + n, 2, 28),
         "seen": datetime(2024, 5, 1, tzinfo=UTC).replace(microsecond=n),
         "raw": str(n).encode(),
         "place": {"zip": n},
