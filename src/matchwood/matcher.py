@@ -53,6 +53,7 @@ from matchwood.tables.rule_data import data_text
 if TYPE_CHECKING:
     import pyarrow
 
+    from matchwood.match.batch.gpu.card_matches import CardMatches
     from matchwood.match.search.json_search import RejectedText
 
 # The substitutions that satisfy the variables of a rule, each by the name of the variable.
@@ -201,19 +202,23 @@ class Matcher(MutableMapping[Id, Node]):
         *,
         tags: Iterable[str] | None = None,
         limit: int | None = None,
+        dictionary: bool = False,
     ) -> pyarrow.Array[Any]:
         """`match` as a `pyarrow.Array` of ids, without a Python object for each of them.
 
         For events that thousands of rules are true of: making a list of their ids would take as
         long as finding them, and hold Python's lock meanwhile. With `limit` the rule of highest
-        priority comes first.
+        priority comes first. With `dictionary` the array has the numbers of rules as indices into
+        all ids, and none is copied: the fastest way, above all from many threads.
 
         >>> m = Matcher({1: "a > 0", 2: "a > 1", 3: "a > 2"})
         >>> ids = m.match_ids({"a": 2})
         >>> ids.type, sorted(ids.to_pylist())
         (DataType(int64), [1, 2])
+        >>> m.match_ids({"a": 2}, dictionary=True).type
+        DictionaryType(dictionary<values=int64, indices=int32, ordered=0>)
         """
-        return self._matches(event, tags).id_array(limit)
+        return self._matches(event, tags).id_array(limit, dictionary)
 
     def count(
         self,
@@ -331,6 +336,27 @@ class Matcher(MutableMapping[Id, Node]):
         table = count_table(snapshot.search(tags, None, device), events, by, key, threads)
         self.store.hurry()
         return table
+
+    def match_on_card(
+        self, events: Any, *, tags: Iterable[str] | None = None
+    ) -> Iterator[CardMatches]:
+        """`match_batch` with the matches left on a GPU, for whoever works on there.
+
+        Each `CardMatches` is some of them: `events` and `rules`, numbers in the memory of the card
+        for what reads DLPack or the CUDA array interface, and as a whole a table for what reads
+        Arrow's C device data interface. `rule_ids` has the id of each rule at its number, and
+        `first_event` is the row of the event with number 0. Without a GPU, a CardError says why.
+
+        >>> m = Matcher({"adults": "age >= 18"})
+        >>> for some in m.match_on_card([{"age": 40}]):  # doctest: +SKIP
+        ...     torch.bincount(torch.from_dlpack(some.rules))
+        """
+        from matchwood.match.search.matches_on_card import matches_on_card
+
+        snapshot, events = self._settled(events, None)
+        matches = matches_on_card(snapshot.search(tags, None, None), events)
+        self.store.hurry()
+        return matches
 
     def match_json(
         self, text: JsonText, *, tags: Iterable[str] | None = None, limit: int | None = None

@@ -38,6 +38,9 @@ def test_the_ids_of_match(rules):
             ids = matcher.match_ids(event)
             assert ids.type == kind
             assert sorted(ids.to_pylist()) == sorted(matcher.match(event))
+            numbers = matcher.match_ids(event, dictionary=True)
+            assert numbers.type == pa.dictionary(pa.int32(), kind)
+            assert sorted(numbers.to_pylist()) == sorted(matcher.match(event))
 
 
 def test_tags_and_limit():
@@ -50,6 +53,8 @@ def test_tags_and_limit():
         assert matcher.match_ids({"a": 1}, tags={"even"}, limit=2).to_pylist() == [18, 16]
         assert len(matcher.match_ids({"a": 1}, tags={"odd"})) == 10
         assert matcher.match_ids({"a": 0}, limit=3).type == pa.int64()
+        best = matcher.match_ids({"a": 1}, limit=3, dictionary=True)
+        assert best.to_pylist() == [19, 18, 17]
         matcher.compact()
     with pytest.raises(ValueError, match="limit must be 0 or more, found -1"):
         matcher.match_ids({"a": 1}, limit=-1)

@@ -4,10 +4,11 @@
 
 `batches` is `match_batches(threads=n)` over an Arrow table with as many rows for each thread;
 `sweep` the sweep alone, with batches that are encoded already; `kernel` one event after the other
-through the kernel, and `match_ids` the same from a dict to an Arrow array of ids, both in n
-threads; `processes` n processes that load one file, which the system maps once, and match batches.
+through the kernel, `match_ids` the same from a dict to an Arrow array of ids, and `match_numbers`
+the same to indices into all ids (`dictionary=True`), in n threads; `processes` n processes that
+load one file, which the system maps once, and match batches.
 Matches are counted in every round. Before that, those of `batches` are compared with those of one
-thread by a checksum of all pairs; those of `match_ids` are compared with `match` by their sums.
+thread by a checksum of all pairs; those of `match_ids` are compared with those of `match`.
 
 `…_times` compares with the first number of cores, `…_cores` says how many cores were busy: below
 n, threads waited for the lock or for each other; at n, what is missing was lost to memory.
@@ -89,7 +90,7 @@ def main() -> None:
         results = {f"{n} cores" if n > 1 else "1 core": bench.figures(n) for n in steps}
     first = next(iter(results.values()))
     for figures in results.values():
-        for name in ("batches", "sweep", "kernel", "match_ids", "processes"):
+        for name in ("batches", "sweep", "kernel", "match_ids", "match_numbers", "processes"):
             figures[f"{name}_times"] = figures[name] / first[name]
     report("cores", common, results)
 
@@ -119,7 +120,11 @@ class CoresRun:
         self.singles = list(islice(cycle(events), singles))
         self.coded_singles = [self.kernel.coded(event) for event in self.singles]
         self.right = checksum(self.matcher.match_batches(self.table), len(events))
-        self.right_ids = [sum(self.matcher.match(event)) for event in self.singles]
+        self.right_ids = [sorted(self.matcher.match(event)) for event in self.singles]
+        for event, right in zip(self.singles, self.right_ids, strict=True):
+            for dictionary in (False, True):
+                found = self.matcher.match_ids(event, dictionary=dictionary)
+                same(sorted(found.to_pylist()), right)
 
     def figures(self, n: int) -> Figures:
         """Everything with so many threads or processes."""
@@ -133,7 +138,11 @@ class CoresRun:
 
         def match_ids(number: int) -> None:
             ids = self.matcher.match_ids(self.singles[number])
-            same(int(ids.to_numpy().sum()), self.right_ids[number])
+            same(len(ids), len(self.right_ids[number]))
+
+        def match_numbers(number: int) -> None:
+            ids = self.matcher.match_ids(self.singles[number], dictionary=True)
+            same(len(ids), len(self.right_ids[number]))
 
         rows, count = table.num_rows, n * len(self.singles)
         coded, singles = self.coded * n, self.coded_singles * n
@@ -143,6 +152,7 @@ class CoresRun:
             **measured("sweep", rows, rows / EVENTS, partial(in_turn, self.sweep, coded, n)),
             **measured("kernel", count, count, partial(in_turn, self.kernel.match, singles, n)),
             **measured("match_ids", count, count, partial(in_turn, match_ids, numbers, n)),
+            **measured("match_numbers", count, count, partial(in_turn, match_numbers, numbers, n)),
             "processes": processes(self.path, self.events, n, matches),
         }
 

@@ -7,10 +7,15 @@ Every batch's pairs are compared with those of the processor, by their number an
 
 `upload` is the milliseconds from a segment to its arrays on the card; `program` and `levels` are
 steps of it: to make the program of the segment, and to put it in the order of levels. Times of
-kernels are those that the card measures, in microseconds per event, and `launch` is the time that
-Python takes to launch those of the nodes. `pairs on the host` is from codes in the memory of the
+kernels are those that the card measures, in microseconds per event: to `place` the codes, which
+includes copying them to the card, to `compute` the nodes, and to `write` the pairs. The host takes
+`gather` to put the codes of a batch into pinned memory, and `launch` to launch the kernels of the
+nodes. `pairs on the host` is from codes in the memory of the
 host to pairs there, in several threads; `counts by rule` and `by event` are from codes to totals on
-the card, in one thread; `batches` is `match_batches` over an Arrow table.
+the card, `best` from codes to the ten matches of highest priority of each event in the memory of
+the host, and `left on card` to pairs that stay on the card, all in one thread. `encode` is the time
+that one core takes for the codes of events that are dicts, or columns of an Arrow table, and
+`batches` is `match_batches` over that table.
 """
 
 from __future__ import annotations
@@ -38,6 +43,8 @@ from matchwood.match.batch.codes.batch_codes import BatchCodes
 from matchwood.match.batch.gpu.card import card_name, card_problem
 from matchwood.match.batch.strategies.gpu_strategy import GpuStrategy
 from matchwood.match.event.event_matcher import ALL
+from matchwood.match.search.arrow_matches import best
+from matchwood.match.search.event_slices import slices_of
 from matchwood.matcher import Matcher
 
 # How often each figure is measured; the best counts.
@@ -45,6 +52,9 @@ ROUNDS = 5
 
 # Threads that hand batches to the card.
 THREADS = (1, 2, 3, 4)
+
+# Matches per event that are asked for by their priority.
+BEST = 10
 
 WORKLOADS: dict[str, Callable[[int], Any]] = {
     "abe": lambda rules: AbeGen(rules=rules),
@@ -95,10 +105,25 @@ def measure(workload: Any, options: Any, rules: int) -> Figures:
     figures.update(stages(gpu, coded[0], len(events)))
     figures.update(compared(gpu, kernel, coded, quick=options.quick))
     figures.update(counts(gpu, kernel, coded))
+    figures.update(best_and_left(gpu, kernel, coded))
     figures.update(end_to_end(gpu, kernel, coded))
+    table = table_of_events(events)
+    figures["encode_columns_us"] = encoded(kernel, table)
     if not options.quick:
-        figures.update(batches(matcher, kernel, events))
+        figures.update(batches(matcher, kernel, table))
     return figures
+
+
+def encoded(kernel: Kernel, table: Any) -> float:
+    """Microseconds per event in which one core encodes a table."""
+    times = []
+    for _ in range(ROUNDS):
+        started = time.perf_counter()
+        for piece in slices_of(table, None, None):
+            piece.part_codes(kernel.part)
+        times.append(time.perf_counter() - started)
+    seconds: float = min(times) / table.num_rows
+    return seconds * 1e6
 
 
 def matcher_of(workload: Any, folder: str | None, rules: int) -> tuple[Matcher, Figures]:
@@ -131,7 +156,7 @@ def uploaded(gpu: GpuStrategy, kernel: Kernel) -> Figures:
     started = time.perf_counter()
     program = keyed_program_of(segment, gpu.lazy)
     made = time.perf_counter()
-    in_levels = levelled(program, segment.rules)
+    in_levels = levelled(program, segment, gpu.lazy.atom_row)
     ordered = time.perf_counter()
     gpu.on_card()
     cuda.synchronize()
@@ -158,11 +183,15 @@ def stages(gpu: GpuStrategy, codes: BatchCodes, events: int) -> Figures:
     segment = gpu.on_card()
     (program, *_) = segment.programs
     wanted = segment.selection(ALL)
-    times: dict[str, list[float]] = {"place": [], "compute": [], "write": [], "launch": []}
+    names = ("gather", "place", "compute", "write", "launch")
+    times: dict[str, list[float]] = {name: [] for name in names}
     for _ in range(ROUNDS):
         marks = [cuda.event() for _ in range(4)]
+        started = time.perf_counter()
+        given = worker.given(codes, gpu.lazy)
+        times["gather"].append((time.perf_counter() - started) * 1e3)
         marks[0].record(worker.stream)
-        batch = worker.place(codes, gpu.lazy)
+        batch = worker.place_given(given, codes)
         marks[1].record(worker.stream)
         started = time.perf_counter()
         worker.compute(program, batch, codes.events)
@@ -277,10 +306,39 @@ def end_to_end(gpu: GpuStrategy, kernel: Kernel, coded: list[BatchCodes]) -> Fig
     return figures
 
 
-def batches(matcher: Matcher, kernel: Kernel, events: list[dict[str, Any]]) -> Figures:
+def best_and_left(gpu: GpuStrategy, kernel: Kernel, coded: list[BatchCodes]) -> Figures:
+    """Microseconds per event for the ten best of each, and for pairs that stay on the card."""
+    rules = kernel.part.segment.rules
+    priority = np.random.default_rng(0).permutation(rules).astype(np.float64)
+    batch = kernel.part.batch
+    batch.force("sweep")
+    right = best(list(batch.pairs(coded[0], ALL)), priority, BEST)
+    found = best(gpu.best(coded[0], ALL, priority, BEST), priority, BEST)
+    if not all((one == other).all() for one, other in zip(found, right, strict=True)):
+        raise AssertionError("the best matches on the card are not those of the processor")
+    copies = gpu.left_on_card(coded[0], ALL, 0)
+    left = [(numbers.copy_to_host(), ordinals.copy_to_host()) for numbers, ordinals in copies]
+    if checksum(left) != checksum(list(batch.pairs(coded[0], ALL))):
+        raise AssertionError("the pairs on the card are not those of the processor")
+    asked: dict[str, Callable[[BatchCodes], object]] = {
+        "best_us": lambda codes: gpu.best(codes, ALL, priority, BEST),
+        "left_on_card_us": lambda codes: gpu.left_on_card(codes, ALL, 0),
+    }
+    figures: Figures = {}
+    for name, ask in asked.items():
+        times = []
+        for _ in range(ROUNDS):
+            started = time.perf_counter()
+            for codes in coded:
+                ask(codes)
+            times.append(time.perf_counter() - started)
+        figures[name] = min(times) / sum(codes.events for codes in coded) * 1e6
+    return figures
+
+
+def batches(matcher: Matcher, kernel: Kernel, table: Any) -> Figures:
     """Microseconds per event of `match_batches` over a table, with a GPU and with all cores."""
     kernel.part.batch.force(None)
-    table = table_of_events(events)
 
     def rows(device: str, threads: int) -> int:
         found = matcher.match_batches(table, device=device, threads=threads)
@@ -295,7 +353,7 @@ def batches(matcher: Matcher, kernel: Kernel, events: list[dict[str, Any]]) -> F
             started = time.perf_counter()
             run()
             times.append(time.perf_counter() - started)
-        figures[f"batches_{device}_{threads}_threads_us"] = min(times) / len(events) * 1e6
+        figures[f"batches_{device}_{threads}_threads_us"] = min(times) / table.num_rows * 1e6
     return figures
 
 

@@ -2,8 +2,8 @@
 
     python -m matchwood.lab.bench.gpu_cuda_c [--rules 1000000] [--file rules.mw]
 
-Both go through the same arrays. The ones in CUDA C know intervals of single values alone, which is
-what ABE-Gen has. Needs CuPy.
+Both go through the same arrays. The ones in CUDA C find the literals of slots that few events have
+tested already, and know intervals of single values alone, which is what ABE-Gen has. Needs CuPy.
 """
 
 from __future__ import annotations
@@ -25,41 +25,53 @@ ROUNDS = 10
 
 SOURCE = r"""
 typedef long long i64;
-__device__ unsigned events_of(i64 key, unsigned among, int w, const int* index, const int* batch) {
+// A row: codes, which events have the slot, how many do before each word, and how many in all.
+__device__ unsigned events_of(i64 key, unsigned among, int lane, const int* index,
+    const int* batch) {
   const int* row_of_slot = batch + 2;
+  int low, high, first = 0, last = 0, negated = 0;
+  const int* row;
   if (key >= 0) {
-    int slot = (int)(key >> 45), low = (int)(key >> 22) & 0x3fffff, high = (int)key & 0x3fffff;
-    const int* row = batch + __ldg(row_of_slot + slot);
-    if (low > 0) among &= __ldg(row + 1024 + w);
-    unsigned found = 0;
-    while (among) {
-      int bit = __ffs(among) - 1;
-      among &= among - 1;
-      int code = __ldg(row + 32 * bit + w);
-      if (low <= code && code <= high) found |= 1u << bit;
-    }
-    return found;
+    low = (int)(key >> 22) & 0x3fffff, high = (int)key & 0x3fffff;
+    row = batch + __ldg(row_of_slot + (int)(key >> 45));
+  } else {
+    i64 literal = -2 - key;
+    const int* atom = index + 1 + 7 * (literal >> 1);
+    row = batch + __ldg(row_of_slot + atom[0]);
+    low = atom[1], high = atom[2], first = atom[3], last = atom[4], negated = literal & 1;
   }
-  if (key == -1) return among;
-  i64 literal = -2 - key;
-  const int* atom = index + 1 + 7 * (literal >> 1);
-  const int* row = batch + __ldg(row_of_slot + atom[0]);
-  int negated = literal & 1, first = atom[3], last = atom[4];
-  if (negated || (first < last && index[first] > 0)) among &= __ldg(row + 1024 + w);
+  among &= __ldg(row + 1024 + lane);
   unsigned found = 0;
   while (among) {
     int bit = __ffs(among) - 1;
     among &= among - 1;
-    int code = __ldg(row + 32 * bit + w);
-    if (negated && (code < atom[1] || code > atom[2])) continue;
-    int inside = 0;
+    int code = __ldg(row + 32 * bit + lane);
+    int inside = key >= 0 ? low <= code && code <= high : 0;
     for (int i = first; i < last; i += 2) inside |= index[i] <= code && code <= index[i + 1];
+    if (negated && (code < low || code > high)) continue;
     if (inside != negated) found |= 1u << bit;
   }
   return found;
 }
-extern "C" __global__ void compute_nodes(const int* program, const i64* keys, const int* index,
-    const int* batch, int events, int first_item, int end_item, unsigned* masks, int* counts) {
+__device__ unsigned of_operand(i64 operand, unsigned among, int lane, const i64* keys,
+    const int* index, const int* batch, const unsigned* bits) {
+  if (operand == -1) return among;
+  const int* row = batch + __ldg(batch + 2 + (int)(operand >> 32));
+  int number = (int)operand;
+  if (row[1088] > 64) return events_of(__ldg(keys + number), among, lane, index, batch);
+  unsigned there = __ldg(row + 1024 + lane), found = 0;
+  if (!(there & among)) return 0;
+  unsigned long long tested = bits[2 * number] | (unsigned long long)bits[2 * number + 1] << 32;
+  for (tested >>= __ldg(row + 1056 + lane); there && tested; tested >>= 1) {
+    unsigned rest = there & (there - 1);
+    if (tested & 1) found |= there ^ rest;
+    there = rest;
+  }
+  return found & among;
+}
+extern "C" __global__ void compute_nodes(const int* program, const i64* literals, i64 keys_at,
+    const int* index, const int* batch, int events, int first_item, int end_item, unsigned* masks,
+    i64 bits_at, int* counts) {
   int lane = threadIdx.x & 31;
   int left = events - 32 * lane;
   unsigned every = left <= 0 ? 0u : left >= 32 ? 0xffffffffu : (1u << left) - 1;
@@ -67,12 +79,12 @@ extern "C" __global__ void compute_nodes(const int* program, const i64* keys, co
   for (int item = first_item + (blockIdx.x * blockDim.x + threadIdx.x >> 5); item < end_item;
        item += warps) {
     const int* run = program + program[3 * item];
-    int is_and = run[0], literals = run[1], operands = run[2];
+    int is_and = run[0], of_literals = run[1], of_nodes = run[2], has_rules = run[6];
     for (int node = program[3 * item + 1]; node < program[3 * item + 2]; node++) {
-      const int* operand = program + run[4] + node * operands;
-      const i64* key = keys + run[3] + node * literals;
+      const int* operand = program + run[4] + node * of_nodes;
+      const i64* literal = literals + run[3] + node * of_literals;
       unsigned found = is_and ? every : 0;
-      for (int i = 0; i < operands; i++) {
+      for (int i = 0; i < of_nodes; i++) {
         int number = __ldg(operand + i);
         if (counts[number] == 0) {
           if (is_and) { found = 0; break; }
@@ -81,22 +93,28 @@ extern "C" __global__ void compute_nodes(const int* program, const i64* keys, co
           found = is_and ? found & mask : found | mask;
         }
       }
-      for (int i = 0; i < literals; i++) {
+      if (is_and)
+        for (int i = 0; i < of_literals && found; i++)
+          if (literal[i] >= 0)
+            found &= __ldg(batch + __ldg(batch + 2 + (int)(literal[i] >> 32)) + 1024 + lane);
+      for (int i = 0; i < of_literals; i++) {
         unsigned among = is_and ? found : every & ~found;
         if (!among) break;
-        unsigned true_ = events_of(__ldg(key + i), among, lane, index, batch);
+        unsigned true_ = of_operand(__ldg(literal + i), among, lane, literals + keys_at, index,
+          batch, masks + bits_at);
         found = is_and ? true_ : found | true_;
       }
       i64 number = run[5] + node;
-      if (__any_sync(0xffffffffu, found)) masks[32 * number + lane] = found;
-      int total = __reduce_add_sync(0xffffffffu, __popc(found));
+      unsigned any = __any_sync(0xffffffffu, found);
+      if (any) masks[32 * number + lane] = found;
+      int total = has_rules ? __reduce_add_sync(0xffffffffu, __popc(found)) : any;
       if (lane == 0) counts[number] = total;
     }
   }
 }
 extern "C" __global__ void write_pairs(const int* node_of_rule, int rules, const unsigned* masks,
-    const int* counts, const int* chunk_pairs, const i64* place_of_group, int* out_event,
-    int* out_rule) {
+    const int* counts, const int* chunk_pairs, const i64* place_of_group,
+    unsigned short* out_event, int* out_rule) {
   __shared__ unsigned short staged[8][1024];
   int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
   int warps = gridDim.x * blockDim.x >> 5, chunks = (rules + 31) / 32;
@@ -162,8 +180,9 @@ def measure(kernel: Kernel, workload: AbeGen) -> dict[str, Figures]:
     pairs = worker.write(program, wanted, codes.events)
     module = cupy.RawModule(code=SOURCE, options=("-arch=sm_90",))
     compute, write = module.get_function("compute_nodes"), module.get_function("write_pairs")
-    given = (program.program, program.keys, segment.index, batch)
-    arrays = [cupy.asarray(array) for array in given]
+    given = (program.program, program.literals, segment.index, batch)
+    items, literals, index, rows = (cupy.asarray(array) for array in given)
+    keys_at, bits_at = np.int64(program.keys_at), np.int64(worker.bits_at)
     node_of_rule = cupy.asarray(program.node_of_rule)
     masks, counts = cupy.asarray(worker.masks), cupy.asarray(worker.counts)
     events, rules = cupy.asarray(worker.events.array), cupy.asarray(worker.rules.array)
@@ -175,7 +194,11 @@ def measure(kernel: Kernel, workload: AbeGen) -> dict[str, Figures]:
             if end > first:
                 grid = min(blocks, -(-(end - first) // 8))
                 integers = (np.int32(codes.events), np.int32(first), np.int32(end))
-                compute((grid,), (256,), (*arrays, *integers, masks, counts))
+                compute(
+                    (grid,),
+                    (256,),
+                    (items, literals, keys_at, index, rows, *integers, masks, bits_at, counts),
+                )
 
     def write_in_c(blocks: int) -> None:
         size = np.int32(len(node_of_rule))
@@ -193,7 +216,9 @@ def measure(kernel: Kernel, workload: AbeGen) -> dict[str, Figures]:
     same = all(bool((one == other).all()) for one, other in zip(found, right, strict=True))
     cuda.synchronize()
     results["Numba"] = {
-        "compute_us": timed(lambda: worker.compute(program, batch, codes.events), cupy, worker)
+        "compute_us": timed(
+            lambda: worker.compute_levels(program, batch, codes.events), cupy, worker
+        )
         / codes.events,
         "write_us": timed(lambda: worker.write(program, wanted, codes.events), cupy, worker)
         / codes.events,

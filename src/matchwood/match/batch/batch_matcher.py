@@ -12,8 +12,12 @@ from matchwood.kernels.array_types import Int64Array
 from matchwood.match.batch.batch_strategy import BatchStrategy, Pairs
 from matchwood.match.batch.codes.batch_codes import BatchCodes
 from matchwood.match.batch.device_counts import device_counts
-from matchwood.match.batch.gpu.card import AUTO, CPU, CardError, card_name
-from matchwood.match.batch.strategies.gpu_strategy import GpuStrategy, processor_instead
+from matchwood.match.batch.gpu.card import AUTO, CPU, CardError, CardMemoryError
+from matchwood.match.batch.strategies.gpu_strategy import (
+    GpuStrategy,
+    missing_pairs,
+    processor_instead,
+)
 from matchwood.match.batch.strategies.one_by_one import OneByOneStrategy
 from matchwood.match.batch.strategies.sweep_strategy import SweepStrategy
 from matchwood.match.event.event_matcher import SegmentMatcher
@@ -22,6 +26,9 @@ from matchwood.match.event.event_matcher import SegmentMatcher
 # used. The one of a GPU stands beside them: it is used where a GPU is asked for.
 BATCH_STRATEGIES: tuple[type[BatchStrategy], ...] = (SweepStrategy, OneByOneStrategy)
 
+
+# The most matches per event that a GPU looks for by their priority; for more it gives all matches.
+MOST_BEST = 1024
 
 # Held while the strategy of a GPU is made, which takes no time.
 _making = threading.Lock()
@@ -77,6 +84,29 @@ class BatchMatcher:
         else:
             yield from self._on_processor(codes, keep)
 
+    def best_pairs(
+        self,
+        codes: BatchCodes,
+        keep: NDArray[np.uint8],
+        priority: NDArray[np.float64] | None,
+        limit: int,
+        device: str = CPU,
+    ) -> Iterator[Pairs]:
+        """The `limit` matches of highest priority of each event, and others, in pieces.
+
+        A GPU finds them by itself, so that no more matches than these are copied to the host.
+        """
+        few = 0 < limit <= MOST_BEST
+        if codes.events and self.rules and few and self.uses_gpu(device, codes.events):
+            try:
+                found = self.gpu.best(codes, keep, priority, limit)
+                device_counts.add(self.gpu.description)
+                yield from found
+                return
+            except CardError as error:
+                processor_instead(error)
+        yield from self.pairs(codes, keep, device)
+
     def event_counts(
         self, codes: BatchCodes, keep: NDArray[np.uint8], device: str = CPU
     ) -> Int64Array:
@@ -111,21 +141,25 @@ class BatchMatcher:
         return self.gpu.expected_seconds(events) < processor
 
     def _on_gpu(self, codes: BatchCodes, keep: NDArray[np.uint8]) -> Iterator[Pairs]:
-        """All matches by a GPU; if it fails, the processor gives those that are still missing."""
-        given = 0
-        try:
-            for pairs in self.gpu.pairs(codes, keep, 0, codes.events):
-                given += len(pairs[0])
-                yield pairs
-                del pairs  # or else its memory could not be used again
-            device_counts.add(card_name())
-        except CardError as error:
-            processor_instead(error)
-            missing = list(self._on_processor(codes, keep))
-            if not given:
-                yield from missing
-            else:
-                yield self.gpu.after(given, missing)
+        """All matches by a GPU; if it fails, the processor gives those that are still missing.
+
+        If its memory runs out, rules are swept in more slices, from the next batch on where some
+        matches of this one were given already.
+        """
+        while True:
+            try:
+                yield from self.gpu.pairs(codes, keep, 0, codes.events)
+                device_counts.add(self.gpu.description)
+                return
+            except CardError as error:
+                is_sliced = isinstance(error, CardMemoryError) and self.gpu.slice_more()
+                if is_sliced and not error.given:
+                    continue
+                if not is_sliced:
+                    processor_instead(error)
+                missing = list(self._on_processor(codes, keep))
+                yield from [missing_pairs(error, missing)] if error.given else missing
+                return
 
     def _on_processor(self, codes: BatchCodes, keep: NDArray[np.uint8]) -> Iterator[Pairs]:
         device_counts.add()

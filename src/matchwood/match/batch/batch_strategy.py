@@ -16,8 +16,11 @@ from matchwood.kernels.array_types import Int32Array
 from matchwood.match.batch.codes.batch_codes import BatchCodes
 from matchwood.match.event.event_matcher import SegmentMatcher
 
+# Numbers of events, those that come from a card with 16 bits.
+EventNumbers = NDArray[np.int32] | NDArray[np.uint16]
+
 # Matches: numbers of events and numbers of rules, two arrays of the same length.
-Pairs = tuple[Int32Array, Int32Array]
+Pairs = tuple[EventNumbers, Int32Array]
 
 # Pairs that are gathered before they are handed on, and that a buffer has room for.
 BUFFERED_PAIRS = 1 << 20

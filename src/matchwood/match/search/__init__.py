@@ -17,6 +17,8 @@ Modules:
 - `json_texts`: JSON texts, however they are given, in blocks;
 - `json_search`: the matches of JSON texts, slice by slice;
 - `arrow_matches`: the matches of many events, as Arrow data;
+- `match_counts`: how many matches each rule or each event has;
+- `matches_on_card`: the matches of many events, left on a GPU;
 - `rule_facts`: columns about rules that go with their matches;
 - `batch_threads`: slices in several threads, with results as they come;
 - `near_misses`: the rules that came nearest to matching, and what they lacked;

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from matchwood.index.build.segment import read_only
 from matchwood.index.build.threads import available_cores
 from matchwood.kernels.array_types import Int32Array, Int64Array
-from matchwood.match.batch.batch_strategy import BUFFERED_PAIRS, Pairs
+from matchwood.match.batch.batch_strategy import BUFFERED_PAIRS, EventNumbers, Pairs
 from matchwood.match.batch.gpu.card import CPU
 from matchwood.match.batch.sweep.pair_buffers import lease
 from matchwood.match.parts.part import Part
@@ -85,7 +85,8 @@ class BatchSearch(NamedTuple):
         return (batch for _, batch in batches if batch.num_rows)
 
     def pairs(self, events: Any) -> Iterator[tuple[int, Iterator[Pairs]]]:
-        """Slice by slice: its number of events, and (event, index into `ids_of`) of its matches.
+        """Slice by slice: its number of events, and (event, index into `ids_of`) of its matches,
+        both as numbers of 32 bits.
 
         With a limit the pairs are in the order of events, the highest priority of each first.
         """
@@ -95,7 +96,7 @@ class BatchSearch(NamedTuple):
             pairs = self._pairs(ids, piece)
             if self.limit is not None and priority is not None:
                 pairs = iter([best(list(pairs), priority, self.limit)])
-            yield piece.events, pairs
+            yield piece.events, ((numbers.astype(np.int32, copy=False), r) for numbers, r in pairs)
 
     def _batches(
         self, ids: RuleIds, events: Any, key: str | None, threads: int | None
@@ -139,6 +140,7 @@ class BatchSearch(NamedTuple):
                 self.tags,
                 self.decider,
                 self.device,
+                self.limit,
             )
 
 
@@ -153,13 +155,14 @@ class MatchBatches:
             self._numbers = read_only(keys.to_numpy())
         self.schema = _schema(keys.type, ids)
 
-    def batch(self, numbers: Int32Array, rules: NDArray[np.int32]) -> Any:
+    def batch(self, numbers: EventNumbers, rules: NDArray[np.int32]) -> Any:
         """Matches as a record batch, from numbers of events and indices of rules.
 
         Many integer keys go to a buffer that is used again, because fresh memory, which Arrow would
         take, costs more than writing to it.
         """
-        if self._numbers is None or not BUFFERED_PAIRS // 8 < len(numbers) <= BUFFERED_PAIRS:
+        is_gathered = BUFFERED_PAIRS // 8 < len(numbers) <= BUFFERED_PAIRS
+        if self._numbers is None or numbers.dtype != np.int32 or not is_gathered:
             return self.with_keys(self._keys.take(pa.array(numbers)), rules)
         found: Int64Array = lease().reshape(-1).view(np.int64)[: len(numbers)]
         gather_keys(self._numbers, numbers, found)
@@ -190,7 +193,9 @@ def _schema(key: Any, ids: RuleIds) -> Any:
     return pa.schema([("event", key), ("rule_id", pa.dictionary(pa.int32(), ids.values.type))])
 
 
-def best(pairs: list[Pairs], priority: NDArray[np.float64], limit: int) -> Pairs:
+def best(
+    pairs: list[Pairs], priority: NDArray[np.float64], limit: int
+) -> tuple[Int32Array, Int32Array]:
     """Of each event the `limit` matches of highest priority."""
     events = np.concatenate([np.empty(0, np.int32), *(numbers for numbers, _ in pairs)])
     rules = np.concatenate([np.empty(0, np.int32), *(indices for _, indices in pairs)])

@@ -9,7 +9,7 @@ import numpy as np
 
 from matchwood.kernels.array_types import Int32Array
 from matchwood.language.evaluation import evaluate
-from matchwood.match.batch.batch_strategy import Pairs
+from matchwood.match.batch.batch_strategy import EventNumbers, Pairs
 from matchwood.match.batch.gpu.card import CPU
 from matchwood.match.parts.part import Part
 from matchwood.match.parts.pending import PendingRule
@@ -30,9 +30,11 @@ def match_slice(
     wanted: frozenset[str] | None,
     decider: Decider,
     device: str = CPU,
+    limit: int | None = None,
 ) -> Iterator[Pairs]:
     """(numbers of events, indices of rules) of all matches of a slice, in pieces.
 
+    With a limit, matches may be left out if as many others of their event have a higher priority.
     The rules of each part are numbered from its entry of `first_rules` on, in the order of their
     ordinals; pending rules are numbered from `first_pending` on.
     """
@@ -41,7 +43,12 @@ def match_slice(
         codes = events.part_codes(part)
         keep = part.keep(wanted)
         true: dict[int, list[Int32Array]] = {}
-        for numbers, ordinals in part.batch.pairs(codes, keep, device):
+        if limit is None or part.calls_operators:
+            found = part.batch.pairs(codes, keep, device)
+        else:
+            priority = part.details.priority
+            found = part.batch.best_pairs(codes, keep, priority, limit, device)
+        for numbers, ordinals in found:
             if part.calls_operators and part.operator_rules.some_need_no_call:
                 _note_operator_rules(numbers, ordinals, part, true)
             yield numbers, ordinals + np.int32(first) if first else ordinals
@@ -62,7 +69,7 @@ def match_slice(
 
 
 def _note_operator_rules(
-    numbers: Int32Array, ordinals: Int32Array, part: Part, true: dict[int, list[Int32Array]]
+    numbers: EventNumbers, ordinals: Int32Array, part: Part, true: dict[int, list[Int32Array]]
 ) -> None:
     """Note by event which rules with calls are true without a call."""
     chosen = part.operator_rules.is_one[ordinals]

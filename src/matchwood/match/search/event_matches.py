@@ -47,8 +47,24 @@ class EventMatches:
             found += [details.id for details in self._pending]
         return found
 
-    def id_array(self, limit: int | None = None) -> Any:
-        """`ids`, or with a limit `best`, as one Arrow array, of which Python sees no value."""
+    def id_array(self, limit: int | None = None, dictionary: bool = False) -> Any:
+        """`ids`, or with a limit `best`, as one Arrow array, of which Python sees no value.
+
+        With `dictionary` it refers to the ids of a part, so that none is copied. Copying them would
+        give Python's lock away once more, and waiting for it takes longer where threads are many.
+        """
+        import pyarrow as pa
+
+        if dictionary and limit is None and len(self._parts) == 1 and not self._pending:
+            (part, ordinals), *_ = self._parts
+            # kernels write no other numbers than those of rules, so none is checked
+            return pa.DictionaryArray.from_arrays(
+                pa.array(ordinals), part.details.arrow_ids, safe=False
+            )
+        ids = self._plain_ids(limit)
+        return ids.dictionary_encode() if dictionary else ids
+
+    def _plain_ids(self, limit: int | None) -> Any:
         import pyarrow as pa
         import pyarrow.compute as pc
 

@@ -34,7 +34,7 @@ def count_table(
 
 def _by_rule(search: BatchSearch, events: Any, threads: int | None) -> Any:
     ids = ids_of(search.parts, search.pending)
-    counted = _counted_parts(search)
+    counted = counted_parts(search)
     counts = [
         RuleCounts(part.batch, part.keep(search.tags), search.device) if is_counted else None
         for part, is_counted in zip(search.parts, counted, strict=True)
@@ -44,7 +44,7 @@ def _by_rule(search: BatchSearch, events: Any, threads: int | None) -> Any:
         for part, of_part in zip(search.parts, counts, strict=True):
             if of_part is not None:
                 of_part.add(piece.part_codes(part))
-        for _, rules in _other_pairs(search, piece, counted):
+        for _, rules in other_pairs(search, piece, counted):
             yield np.bincount(rules, minlength=len(ids.values))
 
     totals = np.zeros(len(ids.values), np.int64)
@@ -59,7 +59,7 @@ def _by_rule(search: BatchSearch, events: Any, threads: int | None) -> Any:
 
 
 def _by_event(search: BatchSearch, events: Any, key: str | None, threads: int | None) -> Any:
-    counted = _counted_parts(search)
+    counted = counted_parts(search)
 
     def count(piece: EventSlice) -> Iterator[tuple[Any, Int64Array]]:
         totals = np.zeros(piece.events, np.int64)
@@ -67,7 +67,7 @@ def _by_event(search: BatchSearch, events: Any, key: str | None, threads: int | 
             if is_counted:
                 keep = part.keep(search.tags)
                 totals += part.batch.event_counts(piece.part_codes(part), keep, search.device)
-        for numbers, _ in _other_pairs(search, piece, counted):
+        for numbers, _ in other_pairs(search, piece, counted):
             totals += np.bincount(numbers, minlength=piece.events)
         yield piece.keys, totals
 
@@ -80,13 +80,13 @@ def _by_event(search: BatchSearch, events: Any, key: str | None, threads: int | 
     return pa.table({"event": pa.chunked_array(keys), "matches": np.concatenate(matches)})
 
 
-def _counted_parts(search: BatchSearch) -> list[bool]:
-    """Which parts can be counted by themselves: those where no operator is asked."""
+def counted_parts(search: BatchSearch) -> list[bool]:
+    """Which parts can be matched by themselves: those where no operator is asked."""
     return [not part.calls_operators for part in search.parts]
 
 
-def _other_pairs(search: BatchSearch, piece: EventSlice, counted: list[bool]) -> Iterator[Pairs]:
-    """The matches of pending rules, and of the parts that are not counted by themselves."""
+def other_pairs(search: BatchSearch, piece: EventSlice, counted: list[bool]) -> Iterator[Pairs]:
+    """The matches of pending rules, and of the parts that are not matched by themselves."""
     ids = ids_of(search.parts, search.pending)
     others = [number for number, is_counted in enumerate(counted) if not is_counted]
     if piece.events and (others or search.pending):

@@ -21,6 +21,7 @@ from matchwood.index.file.array_file import IndexFileError
 from matchwood.kernels.readiness import kernels_ready
 from matchwood.language.errors import RuleError
 from matchwood.language.events import EventMapping
+from matchwood.match.batch.batch_strategy import Pairs
 from matchwood.match.parts.rule_columns import RuleDetails
 from matchwood.match.search.json_texts import blocks_of
 from matchwood.match.store.part_store import FEW_RULES
@@ -195,7 +196,7 @@ class SubscriptionIndex:
 
 
 def _by_event(
-    pairs: list[tuple[NDArray[np.int32], NDArray[np.int32]]],
+    pairs: list[Pairs],
     numbers: NDArray[np.int64],
     count: int,
 ) -> list[Numbers]:

@@ -187,17 +187,174 @@ def test_a_card_that_fails_while_it_counts(by, monkeypatch):
     def failing(self, *arguments):
         calls.append(1)
         if len(calls) == 2:
-            raise RuntimeError("out of memory")
+            raise RuntimeError("an illegal memory access")
         return given(self, *arguments)
 
     monkeypatch.setattr(card_sweep.CardWorker, "compute", failing)
     monkeypatch.setattr(gpu_strategy, "_said", set())
     monkeypatch.setattr(event_slices, "EVENTS", 20)
     matcher = matcher_of(RULES)
-    with pytest.warns(card.CardWarning, match="the GPU failed: out of memory"):
+    with pytest.warns(card.CardWarning, match="the GPU failed: an illegal memory access"):
         found = counted(matcher, EVENTS, by=by, device="gpu")
     assert len(calls) == 2
     assert found == counts_of(expected(RULES, EVENTS), EVENTS, by)
+
+
+def test_the_best_of_each_event_are_found_on_the_card(monkeypatch):
+    from matchwood.match.batch.gpu import card_sweep
+
+    monkeypatch.setattr(card_sweep, "_FIRST_RANKS", 8)  # several rounds
+    matrix = Matrix(0, 150, 120, 60)
+    matcher = Matcher()
+    for rule_id, rule in matrix.rules.items():
+        tags = {"odd"} if rule_id % 2 else {"even"}
+        matcher.add(rule_id, rule, tags=tags, priority=rule_id * 7919 % 151)
+    matcher.compact()
+    matcher.join()
+    matcher.remove(range(0, 150, 11))
+    matcher.add(500, "true", priority=75.5)  # is in no part yet
+    for options in ({"limit": 1}, {"limit": 4}, {"limit": 200}, {"limit": 3, "tags": ["odd"]}):
+        on_card = matcher.match_batch(matrix.events, device="gpu", **options)
+        assert pairs(on_card) == pairs(matcher.match_batch(matrix.events, device="cpu", **options))
+    assert matcher.match_batch(matrix.events, device="gpu", limit=0).num_rows == 0
+
+
+def test_the_best_of_rules_without_priorities_and_in_slices(monkeypatch):
+    asked = without_memory_for(monkeypatch, 2)
+    matcher = matcher_of(RULES)
+    found = matcher.match_batch(EVENTS, device="gpu", limit=2)
+    assert asked == [1, 2]
+    right = expected(RULES, EVENTS)
+    assert pairs(found) <= right
+    counts = np.bincount([event for event, _ in right], minlength=len(EVENTS))
+    numbers = found["event"].to_numpy()
+    assert (np.bincount(numbers, minlength=len(EVENTS)) == np.minimum(counts, 2)).all()
+
+
+def test_matches_left_on_the_card(monkeypatch):
+    from matchwood.match.search import event_slices
+
+    monkeypatch.setattr(event_slices, "EVENTS", 20)  # three batches
+    matcher = matcher_of(RULES)
+    matcher.update({n: f"b = {n}" for n in range(20, 24)})
+    matcher.store.join()
+    matcher.add(30, "a = 4")
+    rules = {**RULES, **{n: f"b = {n}" for n in range(20, 24)}, 30: "a = 4"}
+    found = set()
+    for some in matcher.match_on_card(EVENTS):
+        events, numbers = np.from_dlpack(some.events), np.from_dlpack(some.rules)
+        table = pa.record_batch(some)
+        assert table.schema.names == ["event", "rule"]
+        assert table["event"].to_pylist() == events.tolist() == some.events.to_numpy().tolist()
+        assert table["rule"].to_pylist() == numbers.tolist()
+        ids = some.rule_ids.take(table["rule"]).to_pylist()
+        each = list(zip((events.astype(int) + some.first_event).tolist(), ids, strict=True))
+        assert len(each) == len(some)
+        assert found.isdisjoint(each)
+        found.update(each)
+    assert found == expected(rules, EVENTS)
+
+
+def test_memory_of_exported_matches_is_freed():
+    import gc
+    import weakref
+
+    from matchwood.match.batch.gpu import card_exports
+
+    held = len(card_exports._held)
+    (some,) = matcher_of({1: "a > 3"}).match_on_card(EVENTS)
+    memory = weakref.ref(some.rules._array._ary)
+    column = np.from_dlpack(some.rules)
+    tables = [pa.record_batch(some) for _ in range(3)]
+    rest = tables[0]["rule"], some.__arrow_c_device_array__(), some.rules.__dlpack__()
+    expected_rules = column.tolist()
+    del some, column
+    tables.clear()
+    gc.collect()
+    assert memory() is not None
+    assert rest[0].to_pylist() == expected_rules
+    del rest
+    gc.collect()
+    assert memory() is None
+    assert len(card_exports._held) == held
+
+
+def test_without_a_card_nothing_is_left_there():
+    card.give_up("no GPU is used because this machine has none")
+    with pytest.raises(card.CardError, match="because this machine has none"):
+        matcher_of(RULES).match_on_card(EVENTS)
+
+
+def without_memory_for(monkeypatch, slices):
+    """A card with too little memory for fewer slices of the rules; how many it was asked for."""
+    from matchwood.match.batch.gpu import card_sweep
+
+    asked = []
+    place = card_sweep.CardWorker.place
+
+    def placed(self, *arguments):
+        asked.append(len(self.segment.programs))
+        if asked[-1] < slices:
+            raise RuntimeError("[2] Call to cuMemAlloc results in CUDA_ERROR_OUT_OF_MEMORY")
+        return place(self, *arguments)
+
+    monkeypatch.setattr(card_sweep.CardWorker, "place", placed)
+    return asked
+
+
+def test_rules_are_sliced_when_memory_runs_out(monkeypatch):
+    asked = without_memory_for(monkeypatch, 4)
+    matcher = matcher_of(RULES)
+    right = expected(RULES, EVENTS)
+    assert pairs(matcher.match_batch(EVENTS, device="gpu")) == right
+    assert asked == [1, 2, 4]
+    assert strategy_of(matcher).description == "simulator, in 4 slices"
+    assert counted(matcher, EVENTS, by="rule", device="gpu") == counts_of(right, EVENTS, "rule")
+    assert asked == [1, 2, 4, 4]
+    assert card.card_problem() is None
+
+
+@pytest.mark.parametrize("by", ["rule", "event"])
+def test_slices_are_counted_when_memory_runs_out(by, monkeypatch):
+    asked = without_memory_for(monkeypatch, 2)
+    matcher = matcher_of(RULES)
+    found = counted(matcher, EVENTS, by=by, device="gpu")
+    assert asked == [1, 2]
+    assert found == counts_of(expected(RULES, EVENTS), EVENTS, by)
+
+
+def test_the_processor_matches_when_no_slice_fits(monkeypatch):
+    asked = without_memory_for(monkeypatch, 1000)
+    monkeypatch.setattr(gpu_strategy, "MOST_SLICES", 4)
+    monkeypatch.setattr(gpu_strategy, "_said", set())
+    matcher = matcher_of(RULES)
+    with pytest.warns(card.CardWarning, match="CUDA_ERROR_OUT_OF_MEMORY"):
+        found = pairs(matcher.match_batch(EVENTS, device="gpu"))
+    assert asked == [1, 2, 4]
+    assert found == expected(RULES, EVENTS)
+
+
+def test_memory_that_runs_out_in_the_middle(monkeypatch):
+    """What was given already is not given again, and the next batch is swept in slices."""
+    from matchwood.match.batch.gpu import card_buffers, card_sweep
+
+    monkeypatch.setattr(card_buffers, "PIECE_PAIRS", 16)
+    given = card_sweep.CardWorker.pairs
+
+    def failing(self, *arguments):
+        for number, piece in enumerate(given(self, *arguments)):
+            if number == 1 and len(self.segment.programs) == 1:
+                raise MemoryError("out of memory")
+            yield piece
+
+    monkeypatch.setattr(card_sweep.CardWorker, "pairs", failing)
+    matcher = matcher_of(RULES)
+    right = expected(RULES, EVENTS)
+    for slices in (1, 2):
+        found = matcher.match_batch(EVENTS, device="gpu")
+        assert found.num_rows == len(right)
+        assert pairs(found) == right
+        assert strategy_of(matcher).slices == slices
 
 
 def test_the_environment_names_the_device(monkeypatch):

@@ -7,6 +7,9 @@ Modules:
 - `card_program`: the program of a sweep in the form that a card goes through;
 - `card_sweep`: a segment on the card, and what the host does around the kernels;
 - `card_buffers`: memory of the card, and pinned memory of the host for results;
+- `card_matches`: matches that are left on the card, and `card_exports`, which hands arrays of a
+  card to other libraries;
+- `card_best_kernels`: the matches of highest priority of each event;
 - `card_sweep_kernels`: the sweep, with `card_literal_kernels` for what literals mean and
   `warp_kernels` for what the lanes of a warp do together.
 """

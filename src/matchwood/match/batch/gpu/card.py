@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import threading
 from typing import Any
 
 from matchwood.forking import renew_in_children
+from matchwood.kernels.array_types import Int32Array
 
 # Where events are matched: by the processor, by a GPU, or by a GPU where that is there and faster.
 CPU, GPU, AUTO = "cpu", "gpu", "auto"
@@ -20,8 +22,23 @@ DEVICES = (CPU, GPU, AUTO)
 DEVICE_VARIABLE = "MATCHWOOD_DEVICE"
 
 
+# What drivers say when memory runs out: "CUDA_ERROR_OUT_OF_MEMORY", "out of memory".
+_OUT_OF_MEMORY = re.compile("out.of.memory", re.IGNORECASE)
+
+
 class CardError(RuntimeError):
-    """No GPU can be used, or one failed; the message is one sentence for people."""
+    """No GPU can be used, or one failed; the message is one sentence for people.
+
+    If it failed in the middle of a batch, `given` is how many of its pairs it has given until then:
+    slice by slice, in the order of rules and events. `slice_of_rule` says which slice a rule is in.
+    """
+
+    given = 0
+    slice_of_rule: Int32Array | None = None
+
+
+class CardMemoryError(CardError):
+    """A GPU has too little memory for what was asked of it; smaller slices of rules may fit."""
 
 
 class CardWarning(RuntimeWarning):
@@ -92,6 +109,13 @@ def _problem() -> str | None:
     except Exception as error:
         return f"no GPU is used because its driver does not answer: {first_line(error)}"
     return None if devices else "no GPU is used because this machine has none"
+
+
+def error_of_card(error: BaseException) -> CardError:
+    """What went wrong with a card, as a CardError that says whether it was for want of memory."""
+    sentence = f"the GPU failed: {first_line(error)}"
+    is_memory = isinstance(error, MemoryError) or _OUT_OF_MEMORY.search(str(error)) is not None
+    return CardMemoryError(sentence) if is_memory else CardError(sentence)
 
 
 def first_line(error: object) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import deque
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,12 @@ _MOST_KEPT = 16
 # References to a buffer that is free while it is looked at: a variable, and an argument.
 _FREE = 2
 
+# Bytes of a pair: the number of a rule, and that of an event, which is below 65,536 and takes half
+# as many, because the way from the card to the host is what limits a card.
+_RULE_BYTES, _EVENT_BYTES = 4, 2
+
 # Taking from one end and adding to the other is atomic, so threads share it without a lock.
-_kept: deque[NDArray[np.int32]] = deque()
+_kept: deque[NDArray[np.uint8]] = deque()
 
 
 class CardArray:
@@ -55,38 +60,44 @@ class PinnedArray:
         return np.concatenate(parts, out=self._array[:size])
 
 
-def leased_pairs(size: int) -> NDArray[np.int32]:
-    """A pinned buffer with two rows; it is the caller's until nobody holds any part of it."""
+def leased_pairs(size: int) -> Pairs:
+    """Pinned room for pairs; it is the caller's until nobody holds any part of it."""
+    room = 1 << max(16, (size - 1).bit_length())
+    buffer = _leased_bytes((_RULE_BYTES + _EVENT_BYTES) * room)
+    rules = buffer[: _RULE_BYTES * size].view(np.int32)
+    return buffer[_RULE_BYTES * room :][: _EVENT_BYTES * size].view(np.uint16), rules
+
+
+def _leased_bytes(size: int) -> NDArray[np.uint8]:
     for _ in range(len(_kept)):
         try:
             buffer = _kept.popleft()
         except IndexError:  # other threads are looking at the rest
             break
         if sys.getrefcount(buffer) == _FREE:
-            if buffer.shape[1] >= size:
+            if len(buffer) >= size:
                 _kept.append(buffer)
                 return buffer
             continue  # too small: a larger one takes its place
         _kept.append(buffer)
-    made: NDArray[np.int32] = cuda.pinned_array((2, size), np.int32)
+    made: NDArray[np.uint8] = cuda.pinned_array(size, np.uint8)
     if len(_kept) < _MOST_KEPT:
         _kept.append(made)
     return made
 
 
-def pieces_of(events: Any, rules: Any, count: int, stream: Any) -> Any:
+def pieces_of(events: Any, rules: Any, count: int, stream: Any) -> Iterator[Pairs]:
     """The pairs that are on the card, copied to the host piece by piece, one piece ahead."""
     waiting: list[tuple[Any, Pairs]] = []
     for first in range(0, count, PIECE_PAIRS):
         size = min(PIECE_PAIRS, count - first)
-        buffer = leased_pairs(min(PIECE_PAIRS, 1 << max(16, (size - 1).bit_length())))
-        pairs = buffer[0, :size], buffer[1, :size]
+        pairs = leased_pairs(size)
         events[first : first + size].copy_to_host(pairs[0], stream=stream)
         rules[first : first + size].copy_to_host(pairs[1], stream=stream)
         done = cuda.event()
         done.record(stream)
         waiting.append((done, pairs))
-        del buffer, pairs
+        del pairs
         if len(waiting) > 1:
             yield _arrived(waiting)
     while waiting:

@@ -1,8 +1,9 @@
 """The program of a sweep in the form that a card goes through.
 
 It is the program of the CPU (`sweep_program`), with what lanes would have to look up filled in: an
-operand that is a literal is its key, one that is a node is its number in the order of the program,
-and rules name their node. Items, of a few nodes of one run each, are in the order of levels.
+operand that is a literal names its slot, one that is a node is its number in the order of the
+program, and rules name their node. Items, of a few nodes of one run each, are in the order of
+levels, and literals in the order of their slots, so that threads side by side read the same codes.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.index.build.atom_codes import AtomArrays
-from matchwood.index.build.segment import atom_rows
+from matchwood.index.build.segment import Segment, atom_rows
 from matchwood.kernels.array_types import Int32Array, Int64Array
 from matchwood.kernels.records import IV_END, IV_START, SLOT
 from matchwood.match.batch.gpu.card_layout import (
     CARD_FIRST,
+    CARD_HAS_RULES,
     CARD_IS_AND,
-    CARD_KEY,
+    CARD_LITERAL,
     CARD_LITERALS,
     CARD_NODE,
     CARD_NODES,
@@ -27,9 +29,13 @@ from matchwood.match.batch.gpu.card_layout import (
     INDEX_HEADER,
     ITEM_RUN,
     NO_NODE,
+    pack_operand,
+    pack_other_operand,
 )
 from matchwood.match.batch.sweep.program_kernels import (
+    ALWAYS_KEY,
     MORE_RULES,
+    NO_RULE,
     ONE_RULE,
     RUN_COUNT,
     RUN_IS_AND,
@@ -41,7 +47,7 @@ from matchwood.match.batch.sweep.program_kernels import (
     RUN_ORDINAL,
     RUN_RULES,
 )
-from matchwood.match.batch.sweep.sweep_program import KeyedProgram
+from matchwood.match.batch.sweep.sweep_program import KeyedProgram, slots_of_keys
 
 # Nodes of an item, and operands of them, at most, unless one node has more.
 ITEM_NODES = 8
@@ -53,17 +59,23 @@ class LevelledProgram(NamedTuple):
 
     program: Int32Array  # see `card_layout`
     level_bounds: list[int]  # where the items of each level begin, and their end
-    keys: Int64Array  # of the literal operands of all nodes
+    literals: Int64Array  # see `card_layout`
+    keys_at: int
     node_of_rule: Int32Array
     node_count: int
 
     @property
+    def literal_count(self) -> int:
+        """How many distinct literals there are."""
+        return len(self.literals) - self.keys_at
+
+    @property
     def bytes(self) -> int:
-        return self.program.nbytes + self.keys.nbytes + self.node_of_rule.nbytes
+        return self.program.nbytes + self.literals.nbytes + self.node_of_rule.nbytes
 
 
-def levelled(program: KeyedProgram, rules: int) -> LevelledProgram:
-    """The form of a program for a card; its rules have ordinals below `rules`."""
+def levelled(program: KeyedProgram, segment: Segment, atom_row: Int32Array) -> LevelledProgram:
+    """The form of a program of a segment for a card; `atom_row` has the rows of its atoms."""
     runs = program.runs
     first_node = np.cumsum(runs[:, RUN_COUNT]) - runs[:, RUN_COUNT]
     used = runs[:, RUN_NUMBER] >= 0
@@ -77,18 +89,37 @@ def levelled(program: KeyedProgram, rules: int) -> LevelledProgram:
         (CARD_IS_AND, runs[:, RUN_IS_AND]),
         (CARD_LITERALS, runs[:, RUN_LITERALS]),
         (CARD_NODES, runs[:, RUN_NODES]),
-        (CARD_KEY, runs[:, RUN_LITERAL]),
+        (CARD_LITERAL, runs[:, RUN_LITERAL]),
         (CARD_NODE, nodes_at + runs[:, RUN_NODE]),
         (CARD_FIRST, first_node),
+        (CARD_HAS_RULES, runs[:, RUN_RULES] != NO_RULE),
     ):
         of_card[:, column] = values
     return LevelledProgram(
         np.concatenate([items.ravel(), of_card.ravel(), number_of_used[program.nodes]]),
         bounds,
-        program.keys[program.literals],
-        _node_of_rule(runs, first_node, program.ordinals, rules),
+        _literals(program, segment, atom_row),
+        len(program.literals),
+        _node_of_rule(runs, first_node, program.ordinals, segment.rules),
         int(runs[:, RUN_COUNT].sum()),
     )
+
+
+def _literals(program: KeyedProgram, segment: Segment, atom_row: Int32Array) -> Int64Array:
+    """The operands that are literals, and behind them the keys of all literals."""
+    slot = slots_of_keys(program.keys, segment, atom_row)
+    slots = len(segment.slots)
+    is_several = program.keys < ALWAYS_KEY  # together, so that threads side by side do the same
+    order = np.argsort(
+        (2 * slot + is_several).astype(np.min_scalar_type(2 * slots + 1)), kind="stable"
+    )
+    slot = slot[order]
+    number = np.arange(len(order))
+    operand_of_key = np.empty(len(order), np.int64)
+    operand_of_key[order] = np.where(
+        slot < slots, pack_operand(slot, number), pack_other_operand(number)
+    )
+    return np.concatenate([operand_of_key[program.literals], program.keys[order]])
 
 
 def card_index(atoms: AtomArrays, family_end: Int32Array, slots: int) -> Int32Array:

@@ -15,32 +15,41 @@ from numba import cuda
 
 from matchwood.match.batch.gpu.card_layout import (
     CARD_FIRST,
+    CARD_HAS_RULES,
     CARD_IS_AND,
-    CARD_KEY,
+    CARD_LITERAL,
     CARD_LITERALS,
     CARD_NODE,
     CARD_NODES,
     CARD_WORDS,
+    FEW_EVENTS,
     ITEM_COLUMNS,
     ITEM_END,
     ITEM_FIRST,
     ITEM_RUN,
     NO_NODE,
+    ROW_BEFORE,
+    ROW_COUNT,
+    ROW_LISTS,
     ROW_SIZE,
     ROW_THERE,
     WORD_EVENTS,
 )
-from matchwood.match.batch.gpu.card_literal_kernels import literal_events
+from matchwood.match.batch.gpu.card_literal_kernels import events_possible, operand_events
 from matchwood.match.batch.gpu.warp_kernels import (
     LANES,
+    SHARED_EVENTS,
     any_lane,
     count_ones,
     device_function,
+    from_lane,
     lane_before,
     lane_number,
     lane_total,
     launched,
     lowest_one,
+    wait_for_warp,
+    words_of_codes,
     words_of_lane,
 )
 
@@ -65,23 +74,48 @@ def _warps():
 @launched
 def place_codes(batch, given_at, rows_at, rows, events):
     """Write the rows of a batch from its codes as they come: those of the events of row 1 first."""
-    place = np.uint32(cuda.grid(1))
-    end = np.uint32(CARD_WORDS * (rows + 1))
-    while place < end:
-        row = np.uint32(place // np.uint32(CARD_WORDS))
-        w = np.uint32(place % np.uint32(CARD_WORDS))
-        row_at = np.uint32(rows_at + ROW_SIZE * row)
-        word = _NONE
-        for bit in range(WORD_EVENTS):
-            event = WORD_EVENTS * w + bit
-            code = np.int32(0)
-            if row > 0 and event < events:
-                code = batch[np.uint32(given_at + events * (row - _ONE) + event)]
-            batch[np.uint32(row_at + CARD_WORDS * bit + w)] = code
-            if code != 0:
-                word = np.uint32(word | np.uint32(_ONE << np.uint32(bit)))
-        batch[np.uint32(row_at + ROW_THERE + w)] = np.int32(word)
-        place = np.uint32(place + np.uint32(cuda.gridsize(1)))
+    lane = lane_number()
+    events = np.uint32(events)
+    row = _warp_number()
+    while row <= rows:
+        at = np.uint32(np.uint32(rows_at) + np.uint32(ROW_SIZE) * row)
+        given, seen = np.uint32(given_at), np.uint32(0)
+        if row > 0:
+            given = np.uint32(given + events * np.uint32(row - _ONE))
+            seen = events
+        mine, lists = np.int32(0), np.int32(0)
+        for step in range(words_of_lane(CARD_WORDS)):
+            w = np.uint32(lane + np.uint32(step))
+            word, of_lists = words_of_codes(batch, given, seen, w)
+            batch[np.uint32(at + np.uint32(ROW_THERE) + w)] = np.int32(word)
+            mine += count_ones(word)
+            lists += count_ones(of_lists)
+        count = lane_total(mine)
+        lists = lane_total(lists)
+        before = lane_before(mine)
+        for step in range(words_of_lane(CARD_WORDS)):
+            w = np.uint32(lane + np.uint32(step))
+            left = np.uint32(batch[np.uint32(at + np.uint32(ROW_THERE) + w)])
+            batch[np.uint32(at + np.uint32(ROW_BEFORE) + w)] = before
+            if count <= FEW_EVENTS:
+                while left != _NONE:
+                    event = np.uint32(np.uint32(WORD_EVENTS) * w + lowest_one(left))
+                    place = np.uint32(at + np.uint32(before))
+                    batch[place] = batch[np.uint32(given + event)]
+                    left = np.uint32(left & np.uint32(left - _ONE))
+                    before += np.int32(1)
+            else:
+                for bit in range(WORD_EVENTS):
+                    event = np.uint32(np.uint32(WORD_EVENTS) * w + np.uint32(bit))
+                    code = np.int32(0)
+                    if event < seen:
+                        code = batch[np.uint32(given + event)]
+                    batch[np.uint32(at + np.uint32(CARD_WORDS * bit) + w)] = code
+                before += count_ones(left)
+        if lane == 0:
+            batch[np.uint32(at + np.uint32(ROW_COUNT))] = count
+            batch[np.uint32(at + np.uint32(ROW_LISTS))] = lists
+        row = np.uint32(row + _warps())
 
 
 @device_function
@@ -96,31 +130,47 @@ def _every_event(events, w):
 
 
 @device_function
-def _of_nodes(is_and, every, at, end, w, program, masks, counts):
-    """The events of a word that those operands of a node leave that are nodes."""
-    found = every if is_and else _NONE
+def _and_events(every, at, end, l_at, l_end, w, program, literals, keys_at, index, batch, masks,
+                counts, bits_at):  # fmt: skip
+    """The events of a word of which all operands are true."""
+    found = every
     while at < end:
         operand = np.uint32(program[at])
-        at = np.uint32(at + _ONE)
         if counts[operand] == 0:
-            if is_and:
-                return _NONE
-        else:
-            mask = masks[np.uint32(np.uint32(CARD_WORDS * operand) + w)]
-            found = np.uint32(found & mask) if is_and else np.uint32(found | mask)
+            return _NONE
+        found = np.uint32(found & masks[np.uint32(np.uint32(CARD_WORDS) * operand + w)])
+        at = np.uint32(at + _ONE)
+    first = l_at
+    while first < l_end and found != _NONE:  # few events have the slots of all literals
+        found = events_possible(literals[first], found, w, batch)
+        first = np.uint32(first + _ONE)
+    while l_at < l_end and found != _NONE:
+        found = operand_events(
+            literals[l_at], found, w, literals, keys_at, index, batch, masks, bits_at
+        )
+        l_at = np.uint32(l_at + _ONE)
     return found
 
 
 @device_function
-def _of_literals(is_and, every, found, at, end, w, keys, index, batch):
-    """The events of a word of which a node is true, from those that its nodes leave."""
+def _or_events(every, at, end, l_at, l_end, w, program, literals, keys_at, index, batch, masks,
+               counts, bits_at):  # fmt: skip
+    """The events of a word of which some operand is true."""
+    found = _NONE
     while at < end:
-        among = found if is_and else np.uint32(every & ~found)
-        if among == _NONE:
-            break
-        true = literal_events(keys[at], among, w, index, batch)
-        found = true if is_and else np.uint32(found | true)
+        operand = np.uint32(program[at])
+        if counts[operand] != 0:
+            found = np.uint32(found | masks[np.uint32(np.uint32(CARD_WORDS) * operand + w)])
         at = np.uint32(at + _ONE)
+    while l_at < l_end and found != every:
+        among = np.uint32(every & ~found)
+        found = np.uint32(
+            found
+            | operand_events(
+                literals[l_at], among, w, literals, keys_at, index, batch, masks, bits_at
+            )
+        )
+        l_at = np.uint32(l_at + _ONE)
     return found
 
 
@@ -130,8 +180,12 @@ def _of_run(program, run, column):
 
 
 @launched
-def compute_nodes(program, keys, index, batch, events, words, first_item, end_item, masks, counts):
-    """Write the masks of the nodes of some items, and how many events each has."""
+def compute_nodes(
+    program, literals, keys_at, index, batch, events, words, first_item, end_item, masks, bits_at,
+    counts,
+):  # fmt: skip
+    """Write the masks of the nodes of some items, and of each how many events it has, or, if it is
+    not the root of a rule, whether it has any."""
     lane = lane_number()
     item = np.uint32(np.uint32(first_item) + _warp_number())
     end_of_items = np.uint32(end_item)
@@ -141,29 +195,41 @@ def compute_nodes(program, keys, index, batch, events, words, first_item, end_it
         node = np.uint32(program[np.uint32(at + np.uint32(ITEM_FIRST))])
         end = np.uint32(program[np.uint32(at + np.uint32(ITEM_END))])
         is_and = _of_run(program, run, CARD_IS_AND) != 0
+        has_rules = _of_run(program, run, CARD_HAS_RULES) != 0
         number = np.uint32(_of_run(program, run, CARD_FIRST) + node)
-        nodes = _of_run(program, run, CARD_NODES)
-        node_at = np.uint32(_of_run(program, run, CARD_NODE) + np.uint32(node * nodes))
-        literals = _of_run(program, run, CARD_LITERALS)
-        key_at = np.uint32(_of_run(program, run, CARD_KEY) + np.uint32(node * literals))
+        of_nodes = _of_run(program, run, CARD_NODES)
+        node_at = np.uint32(_of_run(program, run, CARD_NODE) + np.uint32(node * of_nodes))
+        of_literals = _of_run(program, run, CARD_LITERALS)
+        l_at = np.uint32(_of_run(program, run, CARD_LITERAL) + np.uint32(node * of_literals))
         while node < end:
-            node_end = np.uint32(node_at + nodes)
-            key_end = np.uint32(key_at + literals)
+            node_end = np.uint32(node_at + of_nodes)
+            l_end = np.uint32(l_at + of_literals)
             count = np.int32(0)
             for step in range(words_of_lane(words)):
                 w = np.uint32(lane + np.uint32(step))
                 every = _every_event(events, w)
-                found = _of_nodes(is_and, every, node_at, node_end, w, program, masks, counts)
-                found = _of_literals(is_and, every, found, key_at, key_end, w, keys, index, batch)
+                if is_and:
+                    found = _and_events(
+                        every, node_at, node_end, l_at, l_end, w, program, literals, keys_at,
+                        index, batch, masks, counts, bits_at,
+                    )  # fmt: skip
+                else:
+                    found = _or_events(
+                        every, node_at, node_end, l_at, l_end, w, program, literals, keys_at,
+                        index, batch, masks, counts, bits_at,
+                    )  # fmt: skip
                 if any_lane(found):
-                    masks[np.uint32(np.uint32(CARD_WORDS * number) + w)] = found
-                count += count_ones(found)
-            total = lane_total(count)
+                    masks[np.uint32(np.uint32(CARD_WORDS) * number + w)] = found
+                    count += count_ones(found)
+            if has_rules or LANES == 1:
+                count = lane_total(count)
+            else:
+                count = np.int32(any_lane(np.uint32(count)))
             if lane == 0:
-                counts[number] = total
+                counts[number] = count
             node = np.uint32(node + _ONE)
             number = np.uint32(number + _ONE)
-            node_at, key_at = node_end, key_end
+            node_at, l_at = node_end, l_end
         item = np.uint32(item + _warps())
 
 
@@ -222,53 +288,78 @@ def place_groups(group_pairs, groups, place_of_group):
 
 @launched
 def write_pairs(
-    node_of_rule, selects, wanted, words, masks, counts, chunk_pairs, place_of_group, out_event,
-    out_rule,
+    node_of_rule, selects, wanted, words, masks, counts, chunk_pairs, place_of_group, first_rule,
+    out_event, out_rule,
 ):  # fmt: skip
-    """Write the (event, rule) pairs of all rules, in their order.
+    """Write the (event, rule) pairs of all rules, in their order, numbered from `first_rule` on.
 
     Where there is less room than that, pairs are left out, and the caller asks again with more.
     """
     lane = lane_number()
+    staged = cuda.shared.array(SHARED_EVENTS, np.uint16)[cuda.threadIdx.x // LANES]
     rules = np.uint32(len(node_of_rule))
     chunks = np.uint32((rules + np.uint32(CHUNK_RULES - 1)) // np.uint32(CHUNK_RULES))
     chunk = _warp_number()
     while chunk < chunks:
-        group = np.uint32(chunk // np.uint32(GROUP_CHUNKS))
-        before = np.int32(0)
-        other = np.uint32(np.uint32(GROUP_CHUNKS * group) + lane)
-        while other < chunk:
-            before += chunk_pairs[other]
-            other = np.uint32(other + np.uint32(LANES))
-        at = place_of_group[np.uint32(group + _ONE)] + lane_total(before)
-        if chunk_pairs[chunk] > 0 and at + chunk_pairs[chunk] <= len(out_event):
-            rule = np.uint32(CHUNK_RULES * chunk)
-            end = min(np.uint32(rule + np.uint32(CHUNK_RULES)), rules)
-            while rule < end:
-                pairs = _pairs_of_rule(rule, node_of_rule, selects, wanted, counts)
-                if pairs > 0:
-                    node = np.uint32(node_of_rule[rule])
-                    _write_rule(rule, node, at, lane, words, masks, out_event, out_rule)
-                    at += pairs
-                rule = np.uint32(rule + _ONE)
+        if chunk_pairs[chunk] > 0:
+            at = _place_of_chunk(chunk, lane, chunk_pairs, place_of_group)
+            if at + chunk_pairs[chunk] <= len(out_event):
+                for step in range(CHUNK_RULES // LANES):
+                    first = np.uint32(
+                        np.uint32(CHUNK_RULES) * chunk + np.uint32(LANES) * np.uint32(step)
+                    )
+                    mine = np.uint32(first + lane)
+                    pairs, node = np.int32(0), np.int32(0)
+                    if mine < rules:
+                        pairs = _pairs_of_rule(mine, node_of_rule, selects, wanted, counts)
+                        node = node_of_rule[mine]
+                    for other in range(LANES):
+                        count = from_lane(pairs, other)
+                        if count > 0:
+                            rule = np.uint32(
+                                np.uint32(first_rule) + np.uint32(first + np.uint32(other))
+                            )
+                            _write_rule(
+                                rule, np.uint32(from_lane(node, other)), at, count, lane, words,
+                                masks, staged, out_event, out_rule,
+                            )  # fmt: skip
+                            at += count
         chunk = np.uint32(chunk + _warps())
 
 
 @device_function
-def _write_rule(rule, node, at, lane, words, masks, out_event, out_rule):
-    """Write the pairs of one rule from a place on."""
+def _place_of_chunk(chunk, lane, chunk_pairs, place_of_group):
+    """Where the pairs of a chunk begin."""
+    group = np.uint32(chunk // np.uint32(GROUP_CHUNKS))
+    before = np.int32(0)
+    other = np.uint32(np.uint32(GROUP_CHUNKS * group) + lane)
+    while other < chunk:
+        before += chunk_pairs[other]
+        other = np.uint32(other + np.uint32(LANES))
+    return place_of_group[np.uint32(group + _ONE)] + lane_total(before)
+
+
+@device_function
+def _write_rule(rule, node, at, count, lane, words, masks, staged, out_event, out_rule):
+    """Write the pairs of one rule from a place on: lanes side by side write side by side."""
+    own = np.int32(0)
     for step in range(words_of_lane(words)):
         w = np.uint32(lane + np.uint32(step))
-        left = masks[np.uint32(np.uint32(CARD_WORDS * node) + w)]
-        ones = count_ones(left)
-        place = np.uint64(at + lane_before(ones))
+        left = masks[np.uint32(np.uint32(CARD_WORDS) * node + w)]
+        if LANES > 1:
+            own = lane_before(count_ones(left))
         while left != _NONE:
-            out_event[place] = np.int32(WORD_EVENTS * w + lowest_one(left))
-            out_rule[place] = np.int32(rule)
+            staged[own] = np.uint16(WORD_EVENTS * w + lowest_one(left))
             left = np.uint32(left & np.uint32(left - _ONE))
-            place += np.uint64(1)
-        if LANES == 1:
-            at += ones
+            own += np.int32(1)
+    wait_for_warp()
+    other = np.int32(lane)
+    while other < count:
+        place = np.uint64(np.uint64(at) + np.uint64(other))
+        out_event[place] = staged[other]
+        out_rule[place] = np.int32(rule)
+        other += np.int32(LANES)
+    wait_for_warp()
 
 
 @launched

@@ -16,6 +16,8 @@ import numpy as np
 from numba import cuda
 from numba.cuda.core import config
 
+from matchwood.match.batch.gpu.card_layout import CARD_EVENTS, CARD_WORDS, WORD_EVENTS
+
 IS_SIMULATED = bool(config.ENABLE_CUDASIM)
 
 # Threads of a warp, and of a block.
@@ -26,6 +28,9 @@ BLOCK_THREADS = 1 if IS_SIMULATED else 256
 # warn of too few; at most as many as such a card runs at once, several times over.
 FEWEST_BLOCKS = 1 if IS_SIMULATED else 128
 MOST_BLOCKS = 1 if IS_SIMULATED else 1 << 14
+
+# The shape of an array in which each warp of a block has room for the numbers of all events.
+SHARED_EVENTS = (BLOCK_THREADS // LANES, CARD_EVENTS)
 
 # All lanes of a warp take part.
 _FULL = 0xFFFFFFFF
@@ -51,6 +56,18 @@ if IS_SIMULATED:
         return words
 
     @device_function
+    def words_of_codes(batch, first, events, w):
+        """Of the events of a word: which have a code that is not 0, and which have a list. Their
+        codes begin at `first`, behind those of the words before."""
+        there = lists = 0
+        for bit in range(WORD_EVENTS):
+            event = WORD_EVENTS * int(w) + bit
+            if event < events:
+                there |= int(batch[int(first) + event] != 0) << bit
+                lists |= int(batch[int(first) + event] < 0) << bit
+        return np.uint32(there), np.uint32(lists)
+
+    @device_function
     def lane_total(number):
         """The sum of the numbers of all lanes."""
         return number
@@ -59,6 +76,15 @@ if IS_SIMULATED:
     def lane_before(number):
         """The sum of the numbers of all lanes below this one."""
         return 0
+
+    @device_function
+    def from_lane(number, lane):
+        """What a lane has in place of this number."""
+        return number
+
+    @device_function
+    def wait_for_warp():
+        """Let each lane see what the others have written."""
 
     @device_function
     def any_lane(word):
@@ -86,6 +112,25 @@ else:
         return 1
 
     @device_function
+    def words_of_codes(batch, first, events, w):
+        """Of the events of a word: which have a code that is not 0, and which have a list. Their
+        codes begin at `first`, behind those of the words before.
+
+        Each lane asks for its own word; all do each word together, so as to read side by side.
+        """
+        there, lists = np.uint32(0), np.uint32(0)
+        for word in range(CARD_WORDS):
+            event = np.uint32(np.uint32(WORD_EVENTS) * np.uint32(word) + w)
+            code = np.int32(0)
+            if event < events:
+                code = batch[np.uint32(first + event)]
+            seen = np.uint32(cuda.ballot_sync(_FULL, code != 0))
+            of_lists = np.uint32(cuda.ballot_sync(_FULL, code < 0))
+            if w == np.uint32(word):
+                there, lists = seen, of_lists
+        return there, lists
+
+    @device_function
     def lane_total(number):
         """The sum of the numbers of all lanes."""
         total = np.int32(number)
@@ -103,6 +148,16 @@ else:
             if lane >= step:
                 total += other
         return total - np.int32(number)
+
+    @device_function
+    def from_lane(number, lane):
+        """What a lane has in place of this number."""
+        return cuda.shfl_sync(_FULL, number, lane)
+
+    @device_function
+    def wait_for_warp():
+        """Let each lane see what the others have written."""
+        cuda.syncwarp(_FULL)
 
     @device_function
     def any_lane(word):

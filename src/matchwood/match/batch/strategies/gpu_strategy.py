@@ -8,23 +8,25 @@ from __future__ import annotations
 import threading
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.forking import is_left_held, renew_in_children
 from matchwood.index.build.packed_atoms import unpack_atoms
-from matchwood.kernels.array_types import Int32Array, Int64Array
+from matchwood.kernels.array_types import Int64Array
 from matchwood.match.batch.batch_strategy import BatchStrategy, LearntCost, Pairs
 from matchwood.match.batch.codes.batch_codes import BatchCodes
 from matchwood.match.batch.gpu.card import (
     CardError,
+    CardMemoryError,
     CardWarning,
+    card_name,
     card_problem,
-    first_line,
+    error_of_card,
     free_bytes,
     give_up,
 )
@@ -41,9 +43,12 @@ MEMORY_SHARE = 0.4
 # Slices that rules are swept in, at most.
 MOST_SLICES = 64
 
-# Bytes of the mask and the count of one node.
+# Bytes of the mask and the count of one node, and of what is known of one literal.
 _NODE_BYTES = 132
+_LITERAL_BYTES = 8
 
+
+_Answer = TypeVar("_Answer")
 
 # Problems that this process has warned of.
 _said: set[str] = set()
@@ -60,8 +65,8 @@ class GpuStrategy(BatchStrategy):
         self._lock = threading.Lock()
         self._on_card: CardSegment | None = None
         self._free: list[CardWorker] = []  # append and pop are atomic: threads share it
-        self._slice_of_rule: Int32Array | None = None  # rules are swept slice by slice
         self.slices = 0
+        self._fewest_slices = 1  # more, once the memory of the card ran out
         self.cost = LearntCost(self.name, 2e-3)
         renew_in_children(self)
 
@@ -81,12 +86,19 @@ class GpuStrategy(BatchStrategy):
         """All matches of a batch, in pieces; a CardError if the card fails."""
         assert (low, high) == (0, codes.events), "a sweep matches all events of a batch"
         started = time.thread_time()
-        with self.guarded() as worker:
-            for pairs in worker.pairs(codes, keep, self.lazy):
-                took = time.thread_time() - started
-                yield pairs
-                del pairs
-                started = time.thread_time() - took
+        given, slice_of_rule = 0, None
+        try:
+            with self.guarded() as worker:
+                slice_of_rule = worker.segment.slice_of_rule
+                for pairs in worker.pairs(codes, keep, self.lazy):
+                    took = time.thread_time() - started
+                    given += len(pairs[0])
+                    yield pairs
+                    del pairs
+                    started = time.thread_time() - took
+        except CardError as error:
+            error.given, error.slice_of_rule = given, slice_of_rule
+            raise
         self.cost.learn(time.thread_time() - started)
 
     def zero_totals(self, rules: int) -> Any:
@@ -98,34 +110,72 @@ class GpuStrategy(BatchStrategy):
 
     def add_counts_of_rules(self, codes: BatchCodes, keep: NDArray[np.uint8], totals: Any) -> None:
         """Add to the total of each rule how many events of a batch it is true of."""
-        with self.guarded() as worker:
-            worker.add_counts_of_rules(codes, keep, self.lazy, totals)
+        self._sliced_until_it_fits(
+            lambda worker: worker.add_counts_of_rules(codes, keep, self.lazy, totals)
+        )
 
     def counts_of_events(self, codes: BatchCodes, keep: NDArray[np.uint8]) -> Int64Array:
         """How many rules are true of each event of a batch; a CardError if the card fails."""
-        with self.guarded() as worker:
-            return worker.counts_of_events(codes, keep, self.lazy)
+        return self._sliced_until_it_fits(
+            lambda worker: worker.counts_of_events(codes, keep, self.lazy)
+        )
+
+    def best(
+        self,
+        codes: BatchCodes,
+        keep: NDArray[np.uint8],
+        priority: NDArray[np.float64] | None,
+        limit: int,
+    ) -> list[Pairs]:
+        """Of each event the `limit` matches of highest priority, or some more."""
+        return self._sliced_until_it_fits(
+            lambda worker: list(worker.best(codes, keep, self.lazy, priority, limit))
+        )
+
+    def left_on_card(
+        self, codes: BatchCodes, keep: NDArray[np.uint8], first_rule: int
+    ) -> list[tuple[Any, Any]]:
+        """All matches of a batch, as arrays on the card of events and of rules."""
+        return self._sliced_until_it_fits(
+            lambda worker: worker.left_on_card(codes, keep, self.lazy, first_rule)
+        )
+
+    def _sliced_until_it_fits(self, ask: Callable[[CardWorker], _Answer]) -> _Answer:
+        """What a worker answers, in as many slices as the memory of the card needs."""
+        while True:
+            try:
+                with self.guarded() as worker:
+                    return ask(worker)
+            except CardMemoryError:
+                if not self.slice_more():
+                    raise
+
+    def slice_more(self) -> bool:
+        """Sweep rules in twice as many slices from now on; False if there are too many already."""
+        with self._lock:
+            if self.slices >= MOST_SLICES:
+                return False
+            self._fewest_slices = 2 * max(1, self.slices)
+            return True
+
+    @property
+    def description(self) -> str:
+        """The card, and how it sweeps the rules: what summaries say."""
+        return card_name() if self.slices <= 1 else f"{card_name()}, in {self.slices} slices"
 
     @contextmanager
     def guarded(self) -> Iterator[CardWorker]:
         """A worker for one batch; whatever goes wrong with it is a CardError."""
         try:
-            worker = self.worker()
+            segment = self.on_card()
+            worker = self._worker_of(segment)
             yield worker
         except Exception as error:  # whatever a driver says: the processor can still answer
             self._free.clear()
             self._on_card = None
-            raise CardError(f"the GPU failed: {first_line(error)}") from error
-        self.give_back(worker)
-
-    def after(self, given: int, pairs: Sequence[Pairs]) -> Pairs:
-        """Of all matches of a batch, those behind as many as the card has given already: it gives
-        them slice by slice, in the order of rules and events."""
-        assert self._slice_of_rule is not None, "a card that gave something has slices"
-        events = np.concatenate([np.empty(0, np.int32), *(numbers for numbers, _ in pairs)])
-        rules = np.concatenate([np.empty(0, np.int32), *(ordinals for _, ordinals in pairs)])
-        order = np.lexsort((events, rules, self._slice_of_rule[rules]))[given:]
-        return events[order], rules[order]
+            raise error_of_card(error) from error
+        if segment is self._on_card:  # else another thread has sliced the rules anew
+            self._free.append(worker)
 
     def say_why_not(self) -> None:
         """Warn, once per process, that there is no GPU to use, and why."""
@@ -136,13 +186,18 @@ class GpuStrategy(BatchStrategy):
 
     def worker(self) -> CardWorker:
         """A worker that no thread uses."""
+        return self._worker_of(self.on_card())
+
+    def _worker_of(self, segment: CardSegment) -> CardWorker:
         from matchwood.match.batch.gpu.card_sweep import CardWorker
 
-        segment = self.on_card()
-        try:
-            return self._free.pop()
-        except IndexError:
-            return CardWorker(segment)
+        while True:
+            try:
+                worker = self._free.pop()
+            except IndexError:
+                return CardWorker(segment)
+            if worker.segment is segment:
+                return worker
 
     def give_back(self, worker: CardWorker) -> None:
         """Let other threads have a worker."""
@@ -162,26 +217,43 @@ class GpuStrategy(BatchStrategy):
 
         segment = self._segment
         budget = MEMORY_SHARE * free_bytes()
-        self.slices = 1
-        swept: tuple[KeyedProgram, ...] = (keyed_program_of(segment, self.lazy),)
+        self.slices = self._fewest_slices
+        swept = self._swept()
         while True:
-            programs = tuple(levelled(program, segment.rules) for program in swept)
+            programs = tuple(levelled(program, segment, self.lazy.atom_row) for program in swept)
             nodes = max(program.node_count for program in programs)
-            fits = _NODE_BYTES * nodes <= budget and nodes <= MOST_NODES
+            literals = max(program.literal_count for program in programs)
+            needed = _NODE_BYTES * nodes + _LITERAL_BYTES * literals
+            fits = needed <= budget and nodes <= MOST_NODES
             if fits or self.slices >= MOST_SLICES:
                 break
             self.slices *= 2
-            swept = tuple(
-                keyed_program_of(segment, self.lazy, chosen)
-                for chosen in slices_of(segment, self.slices)
-            )
-        self._slice_of_rule = np.zeros(segment.rules, np.int32)
+            swept = self._swept()
+        slice_of_rule = np.zeros(segment.rules, np.int32)
         for number, program in enumerate(programs):
-            self._slice_of_rule[program.node_of_rule >= 0] = number
+            slice_of_rule[program.node_of_rule >= 0] = number
         slots = len(segment.slots)
         packed = segment.packed._replace(rows=self.lazy.atom_row)
         index = card_index(unpack_atoms(packed), family_ends(segment), slots)
-        return CardSegment(index, slots, programs)
+        return CardSegment(index, slots, programs, slice_of_rule)
+
+    def _swept(self) -> tuple[KeyedProgram, ...]:
+        """The program of each slice."""
+        if self.slices == 1:
+            return (keyed_program_of(self._segment, self.lazy),)
+        return tuple(
+            keyed_program_of(self._segment, self.lazy, chosen)
+            for chosen in slices_of(self._segment, self.slices)
+        )
+
+
+def missing_pairs(error: CardError, pairs: Sequence[Pairs]) -> Pairs:
+    """Of all matches of a batch, those behind as many as a card has given before it failed."""
+    assert error.slice_of_rule is not None, "a card that gave something has slices"
+    events = np.concatenate([np.empty(0, np.int32), *(numbers for numbers, _ in pairs)])
+    rules = np.concatenate([np.empty(0, np.int32), *(ordinals for _, ordinals in pairs)])
+    order = np.lexsort((events, rules, error.slice_of_rule[rules]))[error.given :]
+    return events[order], rules[order]
 
 
 def processor_instead(error: CardError) -> None:

@@ -222,17 +222,11 @@ def _numbered(keys: Int64Array, segment: Segment, atom_row: Int32Array) -> tuple
     intervals of a literal is as long as that of the one before; and these in the order of their
     atoms, so that what a batch reads of them is streamed.
     """
-    slots, low = len(segment.slots), segment.packed.low
+    slots = len(segment.slots)
     several = np.flatnonzero(keys < ALWAYS_KEY)
     atom = atom_of(literal_of_key(keys[several]))
     start, end = atom_row[atom, ROW_START], atom_row[atom + 1, ROW_START]
-    families = segment.packed.families.reshape(-1, FAMILY_COLUMNS)
-    with_missing = families[atom_row[atom, ROW_FAMILY], FAMILY_FIRST] == MISSING
-    with_missing[start < end] |= low[start[start < end]] == MISSING
-    slot, alone = word_slot(keys), word_low(keys) == 0
-    slot[several] = families[atom_row[atom, ROW_FAMILY], FAMILY_SLOT]
-    alone[several] = with_missing | (atom_row[atom, ROW_OPAQUE] >= 0)
-    slot = np.where(alone | (keys == ALWAYS_KEY), slots, slot)
+    slot = slots_of_keys(keys, segment, atom_row)
     intervals = np.zeros(len(keys), np.int64)
     intervals[several] = end - start
     order = np.lexsort((np.abs(keys), intervals, slot))
@@ -246,6 +240,25 @@ def _numbered(keys: Int64Array, segment: Segment, atom_row: Int32Array) -> tuple
     by_number[number] = keys
     blocks = np.repeat(np.arange(slots + 1), padded // LITERALS_PER_BLOCK)
     return number, by_number, blocks.astype(np.int32), first.astype(np.int32)
+
+
+def slots_of_keys(keys: Int64Array, segment: Segment, atom_row: Int32Array) -> Int64Array:
+    """The slot of each literal that is false of events without it; for others, one behind the last.
+
+    Others are patterns, `is null`, and what is always true.
+    """
+    slots, low = len(segment.slots), segment.packed.low
+    several = np.flatnonzero(keys < ALWAYS_KEY)
+    atom = atom_of(literal_of_key(keys[several]))
+    start, end = atom_row[atom, ROW_START], atom_row[atom + 1, ROW_START]
+    families = segment.packed.families.reshape(-1, FAMILY_COLUMNS)
+    with_missing = families[atom_row[atom, ROW_FAMILY], FAMILY_FIRST] == MISSING
+    with_missing[start < end] |= low[start[start < end]] == MISSING
+    slot, alone = word_slot(keys), word_low(keys) == 0
+    slot[several] = families[atom_row[atom, ROW_FAMILY], FAMILY_SLOT]
+    alone[several] = with_missing | (atom_row[atom, ROW_OPAQUE] >= 0)
+    of_keys: Int64Array = np.where(alone | (keys == ALWAYS_KEY), slots, slot)
+    return of_keys
 
 
 def _ordinals(

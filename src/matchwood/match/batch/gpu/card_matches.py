@@ -1,0 +1,81 @@
+"""Matches that are left on a card, for whoever works on there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.match.batch.gpu.card_exports import (
+    CPU_DEVICE,
+    CUDA_DEVICE,
+    device_array_capsules,
+    tensor_capsule,
+)
+from matchwood.match.batch.gpu.warp_kernels import IS_SIMULATED
+
+# Where arrays are: on a card, or, in the simulator, in the memory of the host.
+_DEVICE = CPU_DEVICE if IS_SIMULATED else CUDA_DEVICE
+
+
+class CardColumn:
+    """Numbers on a card, for what reads DLPack or the CUDA array interface, without a copy."""
+
+    def __init__(self, array: Any) -> None:
+        self._array = array
+        self.dtype = np.dtype(array.dtype)
+
+    def __len__(self) -> int:
+        return int(self._array.shape[0])
+
+    @property
+    def address(self) -> int:
+        """Where the numbers begin, on the card."""
+        if IS_SIMULATED:
+            return int(self._array._ary.ctypes.data)
+        return int(self._array.device_ctypes_pointer.value)
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        interface: dict[str, Any] = self._array.__cuda_array_interface__
+        return interface
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return _DEVICE, 0
+
+    def __dlpack__(self, **_options: Any) -> Any:
+        """The numbers as a DLPack tensor; what wrote them is done, so no stream has to wait."""
+        return tensor_capsule(self._array, self.address, len(self), self.dtype, _DEVICE)
+
+    def to_numpy(self) -> NDArray[Any]:
+        """A copy in the memory of the host."""
+        copy: NDArray[Any] = self._array.copy_to_host()
+        return copy
+
+
+class CardMatches:
+    """Some matches, as two columns on a card: numbers of events, and of rules.
+
+    `first_event` is the row of the event that has number 0, and `rule_ids`, in the memory of the
+    host, has the id of each rule at its number. As a whole this is a table for what reads Arrow's C
+    device data interface.
+    """
+
+    def __init__(self, events: Any, rules: Any, first_event: int, rule_ids: Any) -> None:
+        self.events = CardColumn(events)
+        self.rules = CardColumn(rules)
+        self.first_event = first_event
+        self.rule_ids = rule_ids
+
+    def __len__(self) -> int:
+        return len(self.events)
+
+    def __arrow_c_device_array__(
+        self, requested_schema: Any = None, **_options: Any
+    ) -> tuple[Any, Any]:
+        columns = {
+            name: (column, column.address, column.dtype)
+            for name, column in (("event", self.events), ("rule", self.rules))
+        }
+        return device_array_capsules(columns, len(self), _DEVICE)
