@@ -25,6 +25,40 @@ _SLOW_DEPOSIT = ("bdver4", "znver1", "znver2")
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
 
+# The highest bit, so that even where no bit is left there is one to count up to.
+_TOP = _ONE << np.uint64(63)
+
+
+@inlined
+def _spread(word: Any, mask: Any) -> Any:
+    """What `pdep` does: bit i of a word goes to the place of the i-th set bit of the mask."""
+    result = _ZERO
+    while mask:
+        rest = mask & (mask - _ONE)
+        if word & _ONE:
+            result |= mask ^ rest
+        word >>= _ONE
+        mask = rest
+    return result
+
+
+@inlined
+def _write_each(masks: Any, at: int, out: Any, found: int) -> int:
+    """What `vpcompressd` does: the numbers of the set bits of a mask go to out[found:]."""
+    for word in range(WORDS):
+        bits = masks[at + word]
+        first = 64 * word
+        end = found + count_ones(bits)
+        while found < end:
+            # four at a time, because how many there are cannot be foreseen
+            for i in range(4):
+                out[found + i] = first + trailing_zeros(bits | _TOP)
+                bits &= bits - _ONE
+            found += 4
+        found = end
+    return found
+
+
 if config.DISABLE_JIT:
 
     def has_deposit() -> bool:
@@ -44,10 +78,10 @@ if config.DISABLE_JIT:
         out[begin:end] = value
 
     def _deposit(word: Any, mask: Any) -> Any:
-        raise NotImplementedError
+        return _spread(word, mask)
 
-    def _compress(masks: Any, at: int, out: Any, found: int) -> int:
-        raise NotImplementedError
+    def _compress(masks: Any, at: int, out: Any, found: int) -> Any:
+        return _write_each(masks, at, out, found)
 
     def read(array: Any, at: int) -> Any:
         """The element array[at]."""
@@ -212,19 +246,6 @@ else:
 
 
 @inlined
-def _spread(word: Any, mask: Any) -> Any:
-    """What `pdep` does: bit i of a word goes to the place of the i-th set bit of the mask."""
-    result = _ZERO
-    while mask:
-        rest = mask & (mask - _ONE)
-        if word & _ONE:
-            result |= mask ^ rest
-        word >>= _ONE
-        mask = rest
-    return result
-
-
-@inlined
 def deposit(word: Any, mask: Any) -> Any:
     """Bit i of a word goes to the place of the i-th set bit of the mask."""
     if has_deposit():
@@ -233,26 +254,11 @@ def deposit(word: Any, mask: Any) -> Any:
 
 
 @inlined
-def write_places(masks: Any, at: int, out: Any, found: int) -> int:
+def write_places(masks: Any, at: int, out: Any, found: int) -> Any:
     """Write the numbers of the set bits of a mask to out[found:]; returns where they end.
 
     Anything may be written to the `LANES` integers after them.
     """
     if has_compress():
         return _compress(masks, at, out, found)
-    for word in range(WORDS):
-        bits = masks[at + word]
-        first = 64 * word
-        end = found + count_ones(bits)
-        while found < end:
-            # four at a time, because how many there are cannot be foreseen
-            for i in range(4):
-                out[found + i] = first + trailing_zeros(bits | _TOP)
-                bits &= bits - _ONE
-            found += 4
-        found = end
-    return found
-
-
-# The highest bit, so that even where no bit is left there is one to count up to.
-_TOP = _ONE << np.uint64(63)
+    return _write_each(masks, at, out, found)
