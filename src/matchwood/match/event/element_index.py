@@ -104,6 +104,8 @@ class _PathIndex:
         # Whether an object alone, without being known as an element, is all that rules read.
         asked = {slot.attribute for slot in built.segment.slots}
         self._reads_objects = not built.segment.lazy and asked.isdisjoint((IT, lowered(IT)))
+        # What is evaluated on demand may change, as lists with names do.
+        self._remembers = not built.segment.lazy
         self._known: dict[tuple[type, object], Int64Array] = {}
 
     def answers(self, seen: Event) -> ElementStates:
@@ -129,7 +131,7 @@ class _PathIndex:
     def _true_of(self, item: object, seen: Event) -> Int64Array:
         """The numbers of the rules that are true of an element."""
         kind = type(item)
-        if kind not in _PLAIN or (kind is str and len(item) > _SHORT):  # type: ignore[arg-type]
+        if not self._remembers or kind not in _PLAIN or (kind is str and len(item) > _SHORT):  # type: ignore[arg-type]
             return self._match(item, seen)
         known = self._known.get((kind, item))
         if known is None:
