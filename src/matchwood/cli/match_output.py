@@ -30,7 +30,7 @@ class Output(Protocol):
     def write_numbers(self, first: int, events: Any, rules: Any, ids: Any) -> None:
         """Write matches of events that are named by numbers: `events` are counted from `first`.
 
-        `rules` are indices into `ids`, which are the same in every call.
+        `rules` are indices into `ids`, which are mostly the same in every call.
         """
 
 
@@ -94,7 +94,7 @@ class RuleFacts:
     def __init__(self, names: Sequence[str] = ()) -> None:
         self.names = names
         self._details: dict[Any, RuleDetails] = {}
-        self._columns: list[Any] | None = None
+        self._columns: tuple[Any, list[Any]] | None = None  # with the ids that they are about
 
     def of(self, matcher: Matcher) -> None:
         """Read the facts of all rules of a matcher."""
@@ -120,13 +120,18 @@ class RuleFacts:
         return [(name, FACTS[name]) for name in self.names]
 
     def columns(self, ids: Any) -> list[Any]:
-        """The columns about rules, by the indices of their ids; these are always the same."""
-        if self._columns is None:
+        """The columns about rules, by the indices of their ids."""
+        if self._columns is None or not _are_same(self._columns[0], ids):
             from matchwood.match.search.rule_facts import fact_array
 
             details = [self._details[i] for i in ids.to_pylist()] if self.names else []
-            self._columns = [fact_array(details, name) for name in self.names]
-        return self._columns
+            self._columns = ids, [fact_array(details, name) for name in self.names]
+        return self._columns[1]
+
+
+def _are_same(known: Any, ids: Any) -> bool:
+    """Whether rules have the same indices as before: they change when pending rules are built."""
+    return known is ids or bool(known.equals(ids))
 
 
 class JsonOutput:
@@ -138,13 +143,12 @@ class JsonOutput:
     def __init__(self, file: IO[str], facts: RuleFacts) -> None:
         self.file = file
         self._facts = facts
-        self._ids: np.ndarray[Any, Any] | None = None
+        self._texts: tuple[Any, np.ndarray[Any, Any]] | None = None  # with the ids of these rules
 
     def write(self, names: list[Any], pieces: list[Any]) -> None:
         if not pieces:
             return
-        if self._ids is None:  # the rules do not change, so neither does the dictionary
-            self._ids = self._facts.as_json(pieces[0].column("rule_id").dictionary)
+        texts = self._texts_of(pieces[0].column("rule_id").dictionary)
         events = np.concatenate([piece.column("event").to_numpy() for piece in pieces])
         rules = np.concatenate([piece.column("rule_id").indices.to_numpy() for piece in pieces])
         order = np.argsort(events, kind="stable")
@@ -153,18 +157,16 @@ class JsonOutput:
         for low, high in zip(starts, [*starts[1:], len(events)], strict=True):
             name = dumps(names[events[low]], plain)
             self.file.write(f'{{"event": {name}, "rules": [')
-            self.file.write(", ".join(self._ids[rules[low:high]]))
+            self.file.write(", ".join(texts[rules[low:high]]))
             self.file.write("]}\n")
 
     def write_numbers(self, first: int, events: Any, rules: Any, ids: Any) -> None:
-        if self._ids is None:
-            self._ids = self._facts.as_json(ids)
         if not len(events):
             return
         if np.any(events[1:] < events[:-1]):
             order = np.argsort(events, kind="stable")
             events, rules = events[order], rules[order]
-        texts = self._ids[rules].tolist()
+        texts = self._texts_of(ids)[rules].tolist()
         starts = np.flatnonzero(np.r_[True, events[1:] != events[:-1]])
         names = (events[starts].astype(np.int64) + first).tolist()
         bounds = [*starts.tolist(), len(texts)]
@@ -173,6 +175,12 @@ class JsonOutput:
             for name, low, high in zip(names, bounds[:-1], bounds[1:], strict=True)
         ]
         self.file.write("".join(lines))
+
+    def _texts_of(self, ids: Any) -> np.ndarray[Any, Any]:
+        """The JSON text that stands for each rule."""
+        if self._texts is None or not _are_same(self._texts[0], ids):
+            self._texts = ids, self._facts.as_json(ids)
+        return self._texts[1]
 
 
 def plain(value: Any) -> Any:
