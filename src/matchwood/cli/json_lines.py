@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -99,13 +100,10 @@ def matched_lines(
     threads: int,
 ) -> Iterator[MatchedLines]:
     """The matches of all lines of a file, slice by slice; bad lines are rejected."""
-    store = matcher.store
-    snapshot = store.settled(1)
-    admit = None if store.enforced is None else store.admit
-    search = snapshot.json_search(tags, limit, admit)
-    ids = search.ids().values
     blocks = _blocks(path, rejects)
-    for piece in search.slices(blocks if keys is None else keys.watched(blocks), threads):
+    if keys is not None:
+        blocks = keys.watched(blocks)
+    for ids, piece in _slices(matcher, blocks, tags, limit, threads):
         bad = {number: str(error) for number, error in piece.bad.items()}
         without = {} if keys is None else keys.problems(piece)
         bad.update(without)
@@ -129,6 +127,30 @@ def matched_lines(
             ids,
             piece.block,
         )
+
+
+def _slices(
+    matcher: Matcher, blocks: Iterator[TextBlock], tags: Any, limit: int | None, threads: int
+) -> Iterator[tuple[Any, JsonSlice]]:
+    """The matches of all blocks, slice by slice, each with the ids of the rules.
+
+    Few rules are evaluated while kernels are being compiled, and built between two blocks once
+    kernels are there.
+    """
+    store = matcher.store
+    admit = None if store.enforced is None else store.admit
+    lines = 0
+    for block in blocks:
+        lines += len(block.texts)
+        snapshot = store.settled(1 if store.holds_back() else lines)
+        search = snapshot.json_search(tags, limit, admit)
+        ids = search.ids().values
+        if not snapshot.pending:
+            for piece in search.slices(chain([block], blocks), threads):
+                yield ids, piece
+            return
+        for piece in search.slices(iter([block])):
+            yield ids, piece
 
 
 def _blocks(path: str, rejects: Rejects) -> Iterator[TextBlock]:
