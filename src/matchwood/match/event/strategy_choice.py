@@ -122,8 +122,9 @@ class StrategyChoice:
         self._measure_every(NEVER_MEASURED)  # until it is there
         if self._to_try:
             self._building = True
-            self._builder = threading.Thread(target=self._prepare, args=(self._to_try.pop(0),))
-            self._builder.start()
+            builder = threading.Thread(target=self._prepare, args=(self._to_try.pop(0),))
+            builder.start()
+            self._builder = builder  # not before, because others wait for it without the lock
             return
         self._trying = False
         if self.taken is not self.pushing:
@@ -189,9 +190,11 @@ class StrategyChoice:
 
     def settled(self) -> bool:
         """Whether all is decided for now; waits for what is being prepared."""
-        builder = self._builder
-        if builder is not None:
-            builder.join()
+        builder = None
+        while builder is not self._builder:  # one that gives up starts the next
+            builder = self._builder
+            if builder is not None:
+                builder.join()
         return not self._trying and self.every != MEASURED_EVERY
 
     def pushing_goes_first(self) -> bool:
