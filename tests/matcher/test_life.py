@@ -125,7 +125,7 @@ class LongLife(Life):
 
 
 TestLongLife = pytest.mark.slow(LongLife.TestCase)
-TestLongLife.settings = examples(0.12, stateful_step_count=30)
+TestLongLife.settings = examples(0.06, stateful_step_count=40)
 TestLife = Life.TestCase
 TestLife.settings = examples(0.08, stateful_step_count=20)
 

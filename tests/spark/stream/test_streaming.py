@@ -96,6 +96,7 @@ def test_rules_change_while_nothing_runs(place):
 
 
 @CLASSIC
+@pytest.mark.long  # four runs; other tests change rules in files, and rows of a query
 def test_compiled_rules_and_tables_that_change(spark, place):
     def frame(rules):
         return spark.createDataFrame(list(rules.items()), "name string, says string")
