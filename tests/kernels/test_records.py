@@ -7,6 +7,7 @@ from matchwood.kernels.compiled import compiled
 from matchwood.kernels.records import (
     CODE_MASK,
     MAX_SLOTS,
+    OTHER,
     add_reference,
     header_access,
     header_inline,
@@ -17,6 +18,7 @@ from matchwood.kernels.records import (
     is_several,
     is_used,
     mark_used,
+    may_hold,
     pack_header,
     pack_interval,
     pack_several,
@@ -79,10 +81,14 @@ def test_intervals(interval):
 
 @pytest.mark.parametrize("slot", [0, 5, MAX_SLOTS - 1])
 @pytest.mark.parametrize("literal", [0, 9, (1 << 31) - 1])
-def test_literals_of_several_intervals(slot, literal):
-    word = pack_several(slot, literal)
+@pytest.mark.parametrize("absent", [0, 1])
+def test_literals_of_several_intervals(slot, literal, absent):
+    word = pack_several(slot, absent, literal)
     assert is_several(word)
     assert (word_slot(word), word_literal(word)) == (slot, literal)
+    assert may_hold(word, OTHER) == (absent == 1)
+    assert may_hold(word, OTHER + 1)
+    assert may_hold(word, -1)  # a list
 
 
 @pytest.mark.parametrize("first", [0, 11, (1 << 32) - 1])
@@ -131,7 +137,7 @@ def _words(rows, out):
         word = pack_interval(row[0], row[1], row[2], row[3])
         out[i, 0], out[i, 1] = word_slot(word), word_negated(word)
         out[i, 2], out[i, 3] = word_low(word), word_high(word)
-        several = pack_several(row[0], row[3])
+        several = pack_several(row[0], row[1], row[3])
         out[i, 4] = is_several(several) and not is_several(word) and word_literal(several) == row[3]
         rest = add_reference(add_reference(np.int64(0), 0, row[2]), 1, row[3])
         out[i, 5] = reference_of(rest, 0) == row[2] and reference_of(rest, 1) == row[3]

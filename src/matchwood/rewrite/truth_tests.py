@@ -45,8 +45,8 @@ def push_truth_tests(tree: Node) -> Node:
     Tests of `xor`, and those inside of `at_least`, stay as they are.
 
     >>> from matchwood.language import parse
-    >>> print(push_truth_tests(parse("a = 1 and (p like '%x' or not q like '%y') is not true")))
-    a = 1 and ((p like '%x') is not true and (q like '%y') is not false)
+    >>> print(push_truth_tests(parse("(p like '%x' or not q like '%y') is not true")))
+    (p like '%x') is not true and ((q like '%y') is true or (q like '%y') is unknown)
     >>> print(push_truth_tests(parse("(a = 1 and not b = 2) is true")))
     a = 1 and b != 2
     """
