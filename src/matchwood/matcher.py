@@ -27,6 +27,7 @@ from matchwood.language.evaluation import Hierarchies
 from matchwood.language.evaluation import bindings as bindings_of
 from matchwood.language.events import Event
 from matchwood.language.explanation import Explanation, explain
+from matchwood.language.named_lists import LiveLists, check_lists, live_lists
 from matchwood.language.tree import Node
 from matchwood.match.json.json_text import JsonText, event_of
 from matchwood.match.parts.given_rules import GivenRules
@@ -81,7 +82,7 @@ class Matcher(MutableMapping[Id, Node]):
         operators: Any = None,
         schema: Hierarchies | None = None,
         enforce: bool = False,
-        lists: Mapping[str, Iterable[object]] | None = None,
+        lists: Mapping[str, Iterable[object]] | LiveLists | None = None,
         aliases: Aliases | AliasForm | None = None,
         progress: Progress | None = None,
     ) -> None:
@@ -93,8 +94,8 @@ class Matcher(MutableMapping[Id, Node]):
         With `enforce`, rules and events are held to the schema. Without it the schema only answers
         `isa`, and rules that compare attributes whose order it defines are refused.
         """
-        self.store = RuleStore(statistics, operators, schema, enforce, aliases_of(aliases))
-        self.lists.update(lists or {})
+        spelled, live = aliases_of(aliases), live_lists(lists)
+        self.store = RuleStore(statistics, operators, schema, enforce, spelled, live)
         if rules is not None:
             self.update(rules, progress=progress)
 
@@ -448,6 +449,7 @@ class Matcher(MutableMapping[Id, Node]):
         except KeyError:
             tree = parse(rule)
         store = self.store
+        check_lists(tree, store.lists)
         seen = event if isinstance(event, Event) else Event(event, store.aliases)
         return explain(
             tree, seen, operators=store.operators, schema=store.schema, lists=store.lists
@@ -778,7 +780,7 @@ class Matcher(MutableMapping[Id, Node]):
         operators: Any = None,
         schema: Hierarchies | None = None,
         enforce: bool = False,
-        lists: Mapping[str, Iterable[object]] | None = None,
+        lists: Mapping[str, Iterable[object]] | LiveLists | None = None,
         aliases: Aliases | AliasForm | None = None,
         verify: bool = True,
     ) -> Matcher:

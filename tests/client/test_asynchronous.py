@@ -21,6 +21,20 @@ def run(service: Served, work: Callable[[AsyncClient], Awaitable[None]]) -> None
     asyncio.run(main())
 
 
+def test_lists(service: Served, rules: Client) -> None:
+    async def work(client: AsyncClient) -> None:
+        stored = await client.lists.set("tor", ["10.0.0.1", 5])
+        assert await client.lists.get("tor") == ["10.0.0.1", 5]
+        assert [found async for found in client.lists.find()] == [stored]
+        assert await client.lists.count() == 1
+        await client.lists.remove("tor")
+        for missing in (client.lists.get, client.lists.remove):
+            with pytest.raises(KeyError, match="tor"):
+                await missing("tor")
+
+    run(service, work)
+
+
 def test_rules_and_matching(service: Served, rules: Client) -> None:
     async def work(client: AsyncClient) -> None:
         await client.rules.add("a", "x >= 1", tags={"t"}, priority=2)

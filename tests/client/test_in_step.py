@@ -6,15 +6,17 @@ import re
 import pytest
 
 from matchwood.client.asynchronous import AsyncClient, AsyncServiceRules, AsyncSubscription
+from matchwood.client.service_lists import AsyncServiceLists, ServiceLists
 from matchwood.client.synchronous import Client, ServiceRules, Subscription
 
-# The methods that stand for `rules[id]` and `len(rules)`, which cannot be awaited.
+# The methods that stand for `rules[id]`, `lists[name]` and `len(rules)`, which cannot be awaited.
 INSTEAD_OF_SYNTAX = {"get", "count"}
 
 PAIRS = [
     (Client, AsyncClient, set()),
     (ServiceRules, AsyncServiceRules, INSTEAD_OF_SYNTAX),
     (Subscription, AsyncSubscription, set()),
+    (ServiceLists, AsyncServiceLists, {*INSTEAD_OF_SYNTAX, "remove"}),
 ]
 
 

@@ -54,6 +54,36 @@ def test_all_rules_are_replaced_at_once(rules: Client) -> None:
         rules.rules.replace({"a": "x ="})
 
 
+def test_lists_are_a_mapping(rules: Client, service: Served) -> None:
+    lists = rules.lists
+    lists["tor ü?%'"] = ["10.0.0.1", 5, 0.5, True, date(2026, 1, 31)]
+    stored = lists.set("none", [], version=0)
+    assert (stored.name, stored.size) == ("none", 0)
+    assert sorted(lists) == ["none", "tor ü?%'"]
+    assert [found.size for found in lists.find("TOR")] == [5]
+    assert len(lists) == 2
+    assert "none" in lists
+    assert "non" not in lists
+    assert set(map(str, lists["tor ü?%'"])) == {"10.0.0.1", "5", "0.5", "True", "2026-01-31"}
+    rules.rules["a"] = attr("ip").in_list("tor ü?%'")
+    assert rules.match_batch([{"ip": 5}, {"ip": 6}, {"ip": "2026-01-31"}]) == [["a"], [], ["a"]]
+    with pytest.raises(ServiceError, match="list-in-use"):
+        del lists["tor ü?%'"]
+    with pytest.raises(ServiceError, match="version-conflict"):
+        lists.set("none", ["x"], version=0)
+    with pytest.raises(RuleError, match="a list has values, found one str"):
+        lists["none"] = "x"
+    del rules.rules["a"]
+    for name in sorted(lists):
+        del lists[name]
+    for missing in (lists.__getitem__, lists.__delitem__):
+        with pytest.raises(KeyError, match="none"):
+            missing("none")
+    publisher = Client(service.url, KEYS["publisher"])
+    with publisher, pytest.raises(ServiceError, match="requires a key of role admin"):
+        publisher.lists["tor"] = ["x"]
+
+
 def test_matching(rules: Client) -> None:
     rules.rules.replace([Rule("a", "x >= 1", frozenset({"t"}), 1), ("b", "x >= 2"), ("c", "y = 1")])
     assert rules.match({"x": 2}) in (["a", "b"], ["b", "a"])

@@ -500,6 +500,12 @@ def test_operators_delete_cancel_and_see_webhooks_and_rates(
                 page.once("dialog", lambda dialog: dialog.accept())
                 page.click(f"[aria-label='Cancel the subscription {made['id']}']")
                 expect(rows).to_have_count(left)
+            running.http.put("/lists/a%3Fb%27%23", json=["x", 5]).raise_for_status()
+            page.click("#tab-value-lists")
+            expect(rows).to_contain_text("a?b'#2")
+            page.once("dialog", lambda dialog: dialog.accept())
+            page.click("#list-body button")
+            expect(rows).to_have_count(0)
             assert page.locator("img").count() == 0
             assert page.title() == "matchwood"
         assert running.http.get("/status").json()["subscriptions"] == 0

@@ -94,6 +94,33 @@ def test_a_replica_follows_each_kind_of_change(pair: tuple[Served, Served]) -> N
     assert same() == []
 
 
+def test_a_replica_follows_lists(pair: tuple[Served, Served]) -> None:
+    service, replica = pair
+    put = service.http.put
+
+    def same(event: dict[str, Any], found: list[str]) -> None:
+        until(lambda: matches(replica, event)[1] == found)
+        assert matches(service, event) == matches(replica, event)
+
+    put("/lists/tor", json=["x"]).raise_for_status()
+    put("/rules/a", json={"rule": "ip in list 'tor'"}).raise_for_status()
+    put("/rules/b", json={"rule": "ip not in list 'tor'"}).raise_for_status()
+    same({"ip": "x"}, ["a"])
+    put("/lists/tor", json=["y"]).raise_for_status()
+    same({"ip": "x"}, ["b"])
+    put("/lists/new", json=["z"]).raise_for_status()
+    rules = [{"id": f"n{n}", "rule": f"ip in list 'new' and n = {n}"} for n in range(50)]
+    put("/rules", json=rules).raise_for_status()
+    same({"ip": "z", "n": 7}, ["n7"])
+    service.http.delete("/lists/tor").raise_for_status()
+    put("/lists/new", json=[]).raise_for_status()
+    same({"ip": "z", "n": 7}, [])
+    until(lambda: "tor" not in replica.service.live_rules.state.matcher.lists)
+    checked = replica.http.post("/check", json={"rule": "ip in list 'tor'"}).json()
+    assert checked["valid"] is False
+    assert replica.http.get("/status").json()["lists"] == 1
+
+
 def test_a_replica_follows_the_schema(pair: tuple[Served, Served]) -> None:
     service, replica = pair
     schema = {"attributes": {"n": "number"}, "types": {"thing": {"n": "mandatory"}}}

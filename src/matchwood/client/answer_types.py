@@ -16,6 +16,15 @@ class Rule(NamedTuple):
     data: Any = None
 
 
+class StoredList(NamedTuple):
+    """A list with a name of the service, without its values."""
+
+    name: str
+    size: int  # the number of its values
+    version: int
+    at: str  # RFC 3339
+
+
 class Accepted(NamedTuple):
     """A published event: its id, and the number of subscriptions that it matched."""
 

@@ -14,6 +14,7 @@ from matchwood.client.event_stream import EventStreamParser, WatchProgress
 from matchwood.client.readiness import ASK_SECONDS, READY_SECONDS, ReadinessWait
 from matchwood.client.service_calls import ServiceCall
 from matchwood.client.service_error import ServiceError, error_of
+from matchwood.client.service_lists import AsyncServiceLists
 from matchwood.client.synchronous import TIMEOUT, allowed_time, streaming_time
 from matchwood.language import parse
 from matchwood.language.events import EventMapping
@@ -33,6 +34,7 @@ class AsyncClient:
         self._http = httpx.AsyncClient(base_url=url, **options)
         self._key = key
         self.rules = AsyncServiceRules(self)
+        self.lists = AsyncServiceLists(self)
 
     async def __aenter__(self) -> AsyncClient:
         return self

@@ -14,6 +14,7 @@ from matchwood.client.event_stream import SILENCE, EventStreamParser, WatchProgr
 from matchwood.client.readiness import ASK_SECONDS, READY_SECONDS, ReadinessWait
 from matchwood.client.service_calls import ServiceCall
 from matchwood.client.service_error import ServiceError, error_of
+from matchwood.client.service_lists import ServiceLists
 from matchwood.language import parse
 from matchwood.language.events import EventMapping
 from matchwood.language.tree import Node
@@ -38,6 +39,7 @@ class Client:
         self._http = httpx.Client(base_url=url, **options)
         self._key = key
         self.rules = ServiceRules(self)
+        self.lists = ServiceLists(self)
 
     def __enter__(self) -> Client:
         return self

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 from matchwood.language.errors import RuleError
 from matchwood.language.lists import ListValues
@@ -42,14 +42,15 @@ class NamedList:
     def __init__(self, values: Iterable[object]) -> None:
         if isinstance(values, str | bytes | Mapping):
             raise RuleError(f"a list has values, found one {type(values).__name__}")
-        families: dict[Family, set[Literal]] = {}
+        # By family; a dict of ten million keys takes less memory than a set, and keeps their order.
+        families: dict[Family, dict[Literal, None]] = {}
         for number, value in enumerate(values):
             if number >= MAX_LISTED:
                 raise RuleError(f"a list has at most {MAX_LISTED:,} values")
             canonical = literal(value)
-            families.setdefault(family_of(canonical), set()).add(canonical)
-        self._families = {family: frozenset(members) for family, members in families.items()}
-        self.size = sum(map(len, self._families.values()))
+            families.setdefault(family_of(canonical), {})[canonical] = None
+        self._families = families
+        self.size = sum(map(len, families.values()))
 
     def __len__(self) -> int:
         return self.size
@@ -74,9 +75,53 @@ class NamedList:
     def holds_any(self, values: ListValues) -> bool:
         """Whether any value of a list in an event is in this list."""
         return any(
-            not values.of(family).members.isdisjoint(members)
+            not members.keys().isdisjoint(values.of(family).members)
             for family, members in self._families.items()
         )
+
+
+# What stands for a list that has been removed.
+_REMOVED = NamedList(())
+
+
+class LiveLists(dict[str, ValueList]):
+    """Lists that change while rules look them up, by their names.
+
+    Matchers that are given the same object share its lists. A list is removed when no rule names
+    it any more; whoever still matches with rules of before finds it empty.
+
+    >>> lists = LiveLists(tor=NamedList(["10.0.0.1"]))
+    >>> del lists["tor"]
+    >>> "tor" in lists, len(lists.get("tor")), lists.get("other")
+    (False, 0, None)
+    """
+
+    __slots__ = ("_removed",)
+
+    def __init__(self, *given: Any, **named: ValueList) -> None:
+        super().__init__(*given, **named)
+        self._removed: set[str] = set()
+
+    def __delitem__(self, name: str) -> None:
+        self._removed.add(name)  # first: others may look it up meanwhile
+        super().__delitem__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The list of this name, an empty one if it was removed."""
+        return super().get(name, _REMOVED if name in self._removed else default)
+
+    def become(self, others: Mapping[str, ValueList]) -> None:
+        """Have the lists of another mapping, and no others."""
+        self.update(others)
+        for name in set(self) - set(others):
+            del self[name]
+
+
+def list_named(name: object, values: object) -> ValueList:
+    """The list of a name, which must be a string; see `list_of`."""
+    if not isinstance(name, str):
+        raise TypeError(f"the name of a list is a string, found {type(name).__name__}")
+    return list_of(values)
 
 
 def list_of(values: object) -> ValueList:
@@ -84,6 +129,13 @@ def list_of(values: object) -> ValueList:
     if hasattr(values, "holds_any"):
         return values  # type: ignore[return-value]
     return NamedList(values)  # type: ignore[arg-type]
+
+
+def live_lists(lists: Mapping[str, Any] | None) -> LiveLists:
+    """Lists that may change: those that are given, if they are such lists already."""
+    if isinstance(lists, LiveLists):
+        return lists
+    return LiveLists({name: list_named(name, values) for name, values in (lists or {}).items()})
 
 
 def lists_named(tree: Node) -> set[str]:

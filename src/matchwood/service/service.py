@@ -25,6 +25,7 @@ from matchwood.service.loading import prepare_kernels
 from matchwood.service.matching_service import MatchingService
 from matchwood.service.rates import SAMPLE_SECONDS, RateHistory
 from matchwood.service.rules.event_schema import EventSchema
+from matchwood.service.rules.list_store import ListStore
 from matchwood.service.rules.live_rules import LiveRules
 from matchwood.service.rules.rule_index import SubscriptionIndex
 from matchwood.service.rules.rule_set import RuleSet
@@ -61,6 +62,7 @@ class Service(MatchingService):
 
     storage: StorageParts
     schema: EventSchema
+    lists: ListStore
     roster: SubscriptionRoster
     index: SubscriptionIndex
     subscriptions: SubscriptionStore
@@ -125,9 +127,12 @@ class Service(MatchingService):
         self.roster = SubscriptionRoster.of(numbers, expires, cursors)
         self.delivery = DeliveryParts(self.storage, self.roster, settings, self.metrics)
         self.schema = EventSchema(engine, writer, settings)
+        self.lists = ListStore(engine, writer, settings.limits)
+        self.lists.load()
         made_with = {
             "operators": self._operators,
             "schema": self.schema.load(),
+            "lists": self.lists.live,
             "aliases": settings.aliases,
         }
         self.index = SubscriptionIndex(settings.data, database, settings.limits, **made_with)
@@ -147,6 +152,7 @@ class Service(MatchingService):
         self.rules = RuleSet(
             engine, writer, self.threads, settings, database, check_rule, **made_with
         )
+        self.lists.changing = self.rules.live.change
         self.rules.load()
 
     async def start(self) -> None:
@@ -242,6 +248,8 @@ class Service(MatchingService):
             "ready": 1,
             "subscriptions": self.roster.alive,
             "rules": len(self.rules.matcher),
+            "lists": len(self.lists.stored),
+            "listed_values": self.lists.values,
             "suspended_subscriptions": len(self.subscriptions.suspended),
             "suspended_rules": len(self.rules.suspended),
             "events_waiting": self.delivery.outbox.events,

@@ -87,6 +87,10 @@ class Limits:
     reader_seconds: float = 60.0
     # Events per second that one key may send to `POST /match`; 0 means no limit.
     matches_per_second: float = 0
+    # Lists with names.
+    lists: int = 1_000
+    # Values of all lists with names together.
+    listed_values: int = 20_000_000
 
 
 @dataclass(frozen=True)

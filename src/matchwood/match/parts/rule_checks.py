@@ -3,17 +3,34 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from matchwood.language import parse
 from matchwood.language.errors import RuleError
 from matchwood.language.evaluation import Hierarchies, Operator, refuse_orders
 from matchwood.language.joins import joined
-from matchwood.language.named_lists import NamedLists, check_lists
+from matchwood.language.named_lists import NamedLists, check_lists, lists_named
 from matchwood.language.tree import Call, Node, inner_name, walk_inside
 from matchwood.language.tree.calls import BUILT_IN, check_operator
 from matchwood.match.parts.part import Part
+
+# What every rule has that names a list.
+_NAMES_LIST = re.compile(r"\blist\b", re.IGNORECASE)
+
+
+def lists_in_texts(rules: Iterable[str]) -> set[str]:
+    """The names of the lists that rules name; those that cannot be read name none.
+
+    >>> sorted(lists_in_texts(["ip in list 'tor'", "age > 5", "in list"]))
+    ['tor']
+    """
+    names: set[str] = set()
+    for rule in filter(_NAMES_LIST.search, rules):
+        with suppress(RuleError):
+            names |= lists_named(parse(rule))
+    return names
 
 
 def may_compare_otherwise(rules: Sequence[Any], schema: Hierarchies | None) -> list[int]:

@@ -24,7 +24,7 @@ from matchwood.index.file.array_file import IndexFileError
 from matchwood.kernels.readiness import kernels_ready
 from matchwood.language.aliases import Aliases
 from matchwood.language.evaluation import Hierarchies
-from matchwood.language.named_lists import ValueList
+from matchwood.language.named_lists import LiveLists
 from matchwood.match.parts.context import Context
 from matchwood.match.parts.given_rules import GivenRules
 from matchwood.match.parts.part import Part
@@ -97,13 +97,15 @@ class PartStore:
         operators: Any,
         schema: Hierarchies | None,
         aliases: Aliases | None = None,
+        lists: LiveLists | None = None,
     ) -> None:
         self.lock = threading.RLock()
         self.build_threads: int | None = None  # of builds that a caller waits for; None: all cores
         self.statistics = statistics
         self.operators = available(operators)
         self.schema = schema
-        self.lists: dict[str, ValueList] = {}  # rules look them up here at every event
+        # Rules look them up here at every event; several stores may have the same ones.
+        self.lists = LiveLists() if lists is None else lists
         self.aliases = aliases
         self.decider = Decider(self.operators, schema, self.lists, aliases)
         self.snapshot = Snapshot((), (), self.decider)

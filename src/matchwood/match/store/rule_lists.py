@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, MutableMapping
 from typing import TYPE_CHECKING
 
-from matchwood.language import parse
 from matchwood.language.errors import RuleError
-from matchwood.language.named_lists import ValueList, list_of, lists_named
+from matchwood.language.named_lists import ValueList, list_named
+from matchwood.match.parts.rule_checks import lists_in_texts
 
 if TYPE_CHECKING:
     from matchwood.match.store.part_store import PartStore
@@ -36,9 +36,7 @@ class RuleLists(MutableMapping[str, Iterable[object]]):
         return self._store.lists[name]
 
     def __setitem__(self, name: str, values: Iterable[object]) -> None:
-        if not isinstance(name, str):
-            raise TypeError(f"the name of a list is a string, found {type(name).__name__}")
-        made = list_of(values)
+        made = list_named(name, values)
         with self._store.lock:
             self._store.lists[name] = made
 
@@ -47,7 +45,7 @@ class RuleLists(MutableMapping[str, Iterable[object]]):
             if name not in self._store.lists:
                 raise KeyError(name)
             for details in self._store.snapshot.details():
-                if "list" in details.rule.lower() and name in lists_named(parse(details.rule)):
+                if name in lists_in_texts([details.rule]):
                     raise RuleError(
                         f"the list {name!r} is named by the rule {details.id!r}: "
                         "remove or change the rule first"

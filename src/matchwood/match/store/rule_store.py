@@ -19,6 +19,7 @@ from matchwood.language.aliases import Aliases
 from matchwood.language.errors import RuleError
 from matchwood.language.evaluation import Hierarchies
 from matchwood.language.events import Event
+from matchwood.language.named_lists import LiveLists
 from matchwood.language.tree import Node
 from matchwood.match.parts.given_rules import GivenRules
 from matchwood.match.parts.part import Part
@@ -42,8 +43,9 @@ class RuleStore(PartStore):
         schema: Hierarchies | None = None,
         enforce: bool = False,
         aliases: Aliases | None = None,
+        lists: LiveLists | None = None,
     ) -> None:
-        super().__init__(statistics, operators, schema, aliases)
+        super().__init__(statistics, operators, schema, aliases, lists)
         if enforce and not isinstance(schema, Schema):
             raise TypeError(f"enforce needs a Schema, found {type(schema).__name__}")
         self.enforced = schema if enforce and isinstance(schema, Schema) else None

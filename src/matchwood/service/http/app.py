@@ -19,6 +19,7 @@ from matchwood.service.http import (
     dead_letter_routes,
     delivery_routes,
     event_routes,
+    list_routes,
     match_routes,
     operation_routes,
     page_routes,
@@ -55,6 +56,7 @@ ROUTES = (
     waiting_routes,
     dead_letter_routes,
     rule_routes,
+    list_routes,
     schema_routes,
     page_routes,
 )

@@ -26,6 +26,8 @@ from matchwood.service.settings import is_loopback
 log = logging.getLogger("matchwood.service")
 # Requests whose bodies may be as large as `upload_bytes`.
 UPLOADS = {("PUT", "/rules"), ("POST", "/subscriptions/bulk")}
+# The method and the beginning of the path of further ones.
+LIST_UPLOADS = ("PUT", "/lists/")
 # Requests whose bodies are read piece by piece and not kept.
 UNKEPT = {("POST", "/subscriptions/bulk")}
 # Bytes, beyond those of a rule, of a body that is sent without a key.
@@ -91,7 +93,9 @@ class RequestMiddleware:
         limits = self._service.settings.limits
         if self._service.keys.of(secret_in(headers)) is None:
             return BodyLimit(min(limits.body_bytes, limits.rule_bytes + UNKNOWN_BYTES), False)
-        upload = (scope["method"], scope["path"]) in UPLOADS
+        method, path = scope["method"], scope["path"]
+        is_list = method == LIST_UPLOADS[0] and path.startswith(LIST_UPLOADS[1])
+        upload = is_list or (method, path) in UPLOADS
         return BodyLimit(limits.upload_bytes if upload else limits.body_bytes)
 
     def _refused(self, headers: Headers) -> RequestProblem | None:

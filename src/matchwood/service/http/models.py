@@ -155,6 +155,26 @@ class SchemaOut(BaseModel):
     )
 
 
+# Lists with names
+
+
+class ListOut(BaseModel):
+    name: str
+    size: int = Field(description="The number of different values")
+    version: int = Field(description="Every change of a list has a greater one")
+    at: str = Field(description="When it was set")
+
+
+class ListWithValues(ListOut):
+    values: list[Any] = Field(description="In the order in which they were given, by family")
+
+
+class ListPage(BaseModel):
+    count: int = Field(description="The total number of lists")
+    lists: list[ListOut]
+    next: str | None = Field(description="The `after` of the next page; null on the last page")
+
+
 # Subscriptions
 
 

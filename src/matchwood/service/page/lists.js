@@ -45,6 +45,12 @@ const KINDS = {
     unsearched: true,
     exact: true, // it has events
   },
+  "value-lists": {
+    path: "lists",
+    items: "lists",
+    columns: ["Name", "Values", "Version", "Set", ""],
+    row: listRow,
+  },
 };
 
 let kind = "rules";
@@ -129,6 +135,15 @@ function ruleRow({ id, rule, tags, priority: given, data, suspended }) {
   const remove = () => confirmed(`Delete the rule ${id}?`, "DELETE", "rule", { params: { id } });
   const gone = button("Delete", `Delete the rule ${id}`, remove);
   return tableRow(id, rule, tags.join(", "), String(priority), `Rule ${id}`, edit, suspended, gone);
+}
+
+function listRow({ name, size, version, at }) {
+  const path = `lists/${encodeURIComponent(name)}`;
+  const remove = () => confirmed(`Delete the list ${name}?`, "DELETE", path);
+  return row(
+    [name, size.toLocaleString(), String(version), new Date(at).toLocaleString()],
+    button("Delete", `Delete the list ${name}`, remove),
+  );
 }
 
 function subscriptionRow({ id, rule, subscriber, expires, suspended }) {

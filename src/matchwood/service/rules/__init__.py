@@ -6,6 +6,7 @@ Changes are written to the database first; memory follows in the order of the co
     POST /subscriptions ──▶ subscription_store ──▶ subscription_roster (expiry, cursor)
                                              └───▶ rule_index: Matcher of subscriptions
     PUT /schema ──────────▶ event_schema (checks every rule and every event)
+    PUT /lists/{name} ────▶ list_store ────────────▶ lists of both matchers
 
 rule_set             the rules of backends, with a version per change
 rule_changes         changes in the database, by version: stored here, and read by replicas
@@ -16,5 +17,7 @@ subscription_store   creates, reads, changes, renews and removes subscriptions
 subscription_roster  expiry time and cursor of every subscription, in arrays
 rule_index           the matcher of the subscriptions' rules, and its snapshots on disk
 timed_matching       time limits per event and rule, and who is suspended
+list_store           the lists that rules name, which both matchers look values up in
+stored_lists         lists in the database, in compressed pieces
 event_schema         the schema that rules and events must fit, version by version
 """

@@ -64,6 +64,7 @@ class CurrentVersions(NamedTuple):
 
     rules: int
     schema: int
+    lists: int
     floor: int
     database: int
 
@@ -161,9 +162,9 @@ def one_moment(engine: Engine) -> Iterator[Connection]:
 def current_versions(connection: Connection) -> CurrentVersions:
     values = {row.name: row.value for row in connection.execute(select(marks))}
     schema = connection.scalar(select(func.max(schemas.c.version))) or 0
-    numbers = (values.get(name, 0) for name in ("rules", FLOOR, "database"))
-    version, floor, database = numbers
-    return CurrentVersions(version, schema, floor, database)
+    names = ("rules", "lists", FLOOR, "database")
+    version, lists, floor, database = (values.get(name, 0) for name in names)
+    return CurrentVersions(version, schema, lists, floor, database)
 
 
 def changes_since(connection: Connection, version: int | None) -> RuleChanges:

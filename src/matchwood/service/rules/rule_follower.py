@@ -19,6 +19,7 @@ from sqlalchemy import Connection, Engine
 from matchwood.index.file.array_file import IndexFileError
 from matchwood.kernels.readiness import kernels_ready
 from matchwood.language.errors import RuleError
+from matchwood.language.named_lists import LiveLists
 from matchwood.match.parts.rule_columns import RuleDetails
 from matchwood.matcher import Matcher
 from matchwood.schema import Schema
@@ -31,6 +32,7 @@ from matchwood.service.rules.rule_changes import (
     one_moment,
     schema_form,
 )
+from matchwood.service.rules.stored_lists import ListFacts, read_list, stored_lists
 from matchwood.service.rules.timed_matching import LONG_RULE, Suspension
 from matchwood.service.settings import Settings
 
@@ -45,11 +47,13 @@ class RuleFollower:
     def __init__(self, engine: Engine, settings: Settings, **made_with: Any) -> None:
         self._engine = engine
         self._folder: Path = settings.data
-        self._made_with = {**made_with, "schema": None}
+        self._made_with = {**made_with, "schema": None, "lists": LiveLists()}
         self.live = LiveRules(settings.limits, self._made_with)
         self.live.suspend = self._suspend
         self.schema: Schema | None = None
         self._schema_version = -1
+        self._lists: dict[str, ListFacts] = {}
+        self._lists_version = 0
         self._database = 0
         self._mapped = -1  # the version of the snapshot that is mapped
         self._is_loaded = False
@@ -73,6 +77,7 @@ class RuleFollower:
                 if self._is_loaded and self._is_at(now):
                     self._current_at = asked
                     return
+                self._read_lists(connection, now)
                 is_new = not self._is_loaded or now.schema != self._schema_version
                 start = self._start(connection, now) if is_new else None
                 version = self.live.state.version if start is None else start[0]
@@ -85,7 +90,7 @@ class RuleFollower:
                 self._mapped = start[0]
             else:
                 self._apply(changes)
-            self._schema_version = now.schema
+            self._schema_version, self._lists_version = now.schema, now.lists
             self._is_loaded = True
             self._current_at = asked
 
@@ -96,8 +101,20 @@ class RuleFollower:
         self._made_with["schema"] = self.schema
         return self._newest_snapshot(now.rules)
 
+    def _read_lists(self, connection: Connection, now: CurrentVersions) -> None:
+        """The lists from which new matchers are made; those that are live follow with the rules."""
+        if now.lists == self._lists_version:
+            return
+        stored, known = stored_lists(connection), self._made_with["lists"]
+        self._made_with["lists"] = LiveLists(
+            (name, known[name] if self._lists.get(name) == of else read_list(connection, name))
+            for name, of in stored.items()
+        )
+        self._lists = stored
+
     def _is_at(self, now: CurrentVersions) -> bool:
-        return (self.live.state.version, self._schema_version) == (now.rules, now.schema)
+        mine = (self.live.state.version, self._schema_version, self._lists_version)
+        return mine == (now.rules, now.schema, now.lists)
 
     # Applying changes
 
@@ -106,7 +123,10 @@ class RuleFollower:
             self._swap(Matcher(**self._made_with), changes)
             return
         with self.live.change(changes.version) as matcher:
+            lists, newest = matcher.store.lists, self._made_with["lists"]
+            lists.update(newest)
             self._change(matcher, changes)
+            lists.become(newest)  # without those that no rule names any more
         self.suspended.difference_update(changes.gone, (rule.id for rule in changes.rules))
 
     def _swap(self, matcher: Matcher, changes: RuleChanges) -> None:

@@ -30,6 +30,7 @@ from matchwood.service.rules.rule_changes import (
     store_change,
     store_suspension,
 )
+from matchwood.service.rules.stored_lists import check_lists_stored
 from matchwood.service.rules.timed_matching import LONG_RULE, Suspension
 from matchwood.service.settings import Settings
 from matchwood.service.storage.database import rule_versions, rules
@@ -323,6 +324,8 @@ class RuleSet:
         self._expect(expected)
 
         def work(connection: Connection, counters: Counters) -> int:
+            changed = (new[rule_id].rule for rule_id in (*diff.added, *diff.changed))
+            check_lists_stored(connection, changed)
             return store_change(connection, counters, diff, new)
 
         return await asyncio.wrap_future(self._writer.submit(work))

@@ -26,6 +26,7 @@ from matchwood.service.keys import hashed, matches_hash, new_secret
 from matchwood.service.problems import RequestProblem, rule_problem
 from matchwood.service.rules.carried_data import checked_data
 from matchwood.service.rules.rule_index import SubscriptionIndex
+from matchwood.service.rules.stored_lists import check_lists_stored
 from matchwood.service.rules.subscription_roster import SubscriptionRoster
 from matchwood.service.rules.timed_matching import Suspension
 from matchwood.service.settings import Settings
@@ -223,6 +224,7 @@ class SubscriptionStore:
         indexed: list[Future[None]] = []
 
         def work(connection: Connection, counters: Counters) -> tuple[int, int]:
+            check_lists_stored(connection, (wanted.rule for wanted in requested))
             first = counters.take("subscription", len(created))
             change = counters.take("change")
             now = time.time()
@@ -265,6 +267,7 @@ class SubscriptionStore:
         def work(connection: Connection, counters: Counters) -> int:
             numbered: dict[str, Any] = {}
             if rule is not None:  # a new rule resumes a subscription that was suspended
+                check_lists_stored(connection, [rule])
                 numbered = {"change": counters.take("change"), "suspended": None}
             done = connection.execute(
                 subscriptions.update()

@@ -95,6 +95,24 @@ schemas = Table(
     Column("form", Text),  # JSON
 )
 
+# The lists that rules look values up in, and their values: JSON lists, compressed by zlib.
+value_lists = Table(
+    "value_lists",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("version", BigInteger, nullable=False),  # the counter `lists` when it was last set
+    Column("at", Double, nullable=False),
+    Column("size", Integer, nullable=False),  # the number of its values
+)
+
+list_pieces = Table(
+    "list_pieces",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("piece", Integer, primary_key=True, autoincrement=False),
+    Column("body", LargeBinary, nullable=False),
+)
+
 subscriptions = Table(
     "subscriptions",
     metadata,

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import pickle
-import re
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from operator import add
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from matchwood.language import parse
 from matchwood.language.errors import RuleError
-from matchwood.language.named_lists import lists_named
 from matchwood.language.tree import Call, Node, attributes_in, reads_everything, walk
 from matchwood.language.tree.arithmetic import Attribute
 from matchwood.language.tree.subjects import EVERYTHING, named
 from matchwood.language.values import read
 from matchwood.match.parts.given_rules import GivenRules
+from matchwood.match.parts.rule_checks import lists_in_texts
 from matchwood.match.store.rule_input import given_rules
 from matchwood.schema import Schema
 from matchwood.spark.compile import pieces
@@ -34,8 +32,6 @@ DATA = "data"
 _EMPTY = "{}"
 # Why a rule is rejected whose priority does not compare.
 NAN_PRIORITY = "the priority is NaN"
-# What every rule has that names a list.
-_NAMES_LIST = re.compile(r"\blist\b", re.IGNORECASE)
 
 
 class BuildOptions(NamedTuple):
@@ -93,7 +89,7 @@ def build_shard(batches: Iterator[Any], options: BuildOptions, shard: int) -> It
         table, rejected = _acceptable(table.sort_by("id"))
         del collected
         known = options.lists
-        names = _named_lists(table["rule"].to_pylist()) if known is None else known
+        names = lists_in_texts(table["rule"].to_pylist()) if known is None else known
         matcher.lists.update(dict.fromkeys(names, ()))  # their values come with the events
         refused = matcher.store.update(_given(table), "collect")
         rejected += _refused(refused, table)
@@ -115,15 +111,6 @@ def _given(table: Any) -> GivenRules:
     texts = enumerate(table[DATA].to_pylist())
     data = {row: text for row, text in texts if text and text != _EMPTY}
     return given_rules(table.drop_columns([DATA]))._replace(data=data)
-
-
-def _named_lists(rules: list[str]) -> set[str]:
-    """The names of the lists that rules name; those that cannot be read name none."""
-    names: set[str] = set()
-    for rule in filter(_NAMES_LIST.search, rules):
-        with suppress(RuleError):
-            names |= lists_named(parse(rule))
-    return names
 
 
 def _statistics(name: str | None) -> Any:
@@ -196,7 +183,7 @@ def _facts(matcher: Any, path: Path, rejected: int) -> dict[str, Any]:
             ids += part.details.ids.tolist()
             rules, data = list(part.details.rules), part.details.data
             carried = [""] * len(rules) if data is None else data
-            lists |= _named_lists(rules)
+            lists |= lists_in_texts(rules)
             texts += map(add, canonical_texts(rules), carried)
             _add_attributes(part.segment, families)
             costly = [parse(rule) for rule in part.rules(part.segment.costly)]
