@@ -6,25 +6,27 @@ address of the view: passing the arrays themselves would take longer than most o
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from matchwood.kernels.array_types import FloatArray, Int32Array, Int64Array, UInt8Array
 from matchwood.kernels.array_view import Layout, reader
+from matchwood.kernels.compiled import codec
 from matchwood.match.event.event_kernels import MATCHING_LAYOUTS
 
 # Columns of `JsonIndex.attributes`, one row per attribute: its slot, or -1; where its strings start
 # and end, and the first code of strings, or -1; the same of its doubles; where its gaps start; the
-# codes of true and false; whether it has patterns; whether its strings are also read as times;
-# whether a test looks for an element of a list that is no string; whether it has aliases; and the
-# number of the same attribute in lower case, or -1. The codes of strings in lower case are kept
-# with their hits.
-ATTRIBUTE_COLUMNS = 15
+# codes of true and false; whether it has patterns; the slot of its strings as they are read as
+# times and addresses, or -1; whether a test looks for an element of a list that is no string;
+# whether it has aliases; the number of the same attribute in lower case, or -1; and for the times
+# and for the addresses of its second slot what there is for strings. The codes of strings in lower
+# case are kept with their hits.
+ATTRIBUTE_COLUMNS = 21
 (
     MAIN_SLOT, STRING_AT, STRING_END, STRING_FIRST, NUMBER_AT, NUMBER_END, NUMBER_FIRST, GAP_AT,
-    CODE_OF_TRUE, CODE_OF_FALSE, PATTERNED, TIMED, SEEKS_ELEMENTS, ALIASED,
-    LOWERED,
+    CODE_OF_TRUE, CODE_OF_FALSE, PATTERNED, SECOND_SLOT, SEEKS_ELEMENTS, ALIASED,
+    LOWERED, MOMENT_AT, MOMENT_END, MOMENT_FIRST, ADDRESS_AT, ADDRESS_END, ADDRESS_FIRST,
 ) = range(ATTRIBUTE_COLUMNS)  # fmt: skip
 
 # What the numbers in `JsonScratch.counts` are: slots with a code; lists; elements of lists; hits of
@@ -55,13 +57,15 @@ class JsonIndex(NamedTuple):
     doubles: FloatArray
     double_code: Int32Array
     gap_code: Int32Array  # of the numbers before each double, and after the last
+    moments: Int64Array  # constants that are times, in nanoseconds since 1970
+    addresses: Int64Array  # constants that are IPv4 addresses
     tens: FloatArray  # powers of ten
 
 
 class HitCache(NamedTuple):
     """Which patterns are true of recent strings; one thread owns it.
 
-    Below zero, a hit is -1 - the code of the string.
+    Below zero, a hit is a code of the string: see `hit_of_code`.
 
     Entries are found by hash in `table`. `used` counts entries, bytes and hits.
     """
@@ -71,6 +75,28 @@ class HitCache(NamedTuple):
     bytes: UInt8Array
     hits: Int32Array
     used: Int64Array
+
+
+@codec
+def hit_of_code(code: Any, is_second: Any) -> Any:
+    """A code as it stands among the hits of a string: of its second slot, or of its only one.
+
+    >>> hit_of_code(5, 1), code_of_hit(-12), is_second(-12)
+    (-12, 5, 1)
+    """
+    return -1 - (2 * code + is_second)
+
+
+@codec
+def code_of_hit(hit: Any) -> Any:
+    """The code that a hit below zero stands for."""
+    return (-1 - hit) >> 1
+
+
+@codec
+def is_second(hit: Any) -> Any:
+    """1 if the code of a hit below zero is one of the second slot."""
+    return (-1 - hit) & 1
 
 
 # Columns of `HitCache.entries`, half a cache line per entry: bits of its hash; its attribute (see
@@ -123,7 +149,7 @@ JSON_LAYOUTS = (
     Layout(
         JsonIndex,
         np.int32,
-        dict.fromkeys(("entry_hash", "string_head"), np.int64)
+        dict.fromkeys(("entry_hash", "string_head", "moments", "addresses"), np.int64)
         | dict.fromkeys(("key_bytes", "node_inner", "string_bytes"), np.uint8)
         | dict.fromkeys(("doubles", "tens"), np.float64),
         {"attributes": ATTRIBUTE_COLUMNS},

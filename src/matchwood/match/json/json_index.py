@@ -8,13 +8,18 @@ from typing import NamedTuple
 import numpy as np
 
 from matchwood.index.build.segment import read_only
+from matchwood.index.build.slots import Slot
 from matchwood.kernels.array_types import FloatArray, Int32Array, Int64Array, UInt8Array
 from matchwood.language.aliases import Aliases
 from matchwood.language.tree.subjects import Lowered
-from matchwood.language.values import Family
+from matchwood.language.values import Family, Time
+from matchwood.match.batch.codes.address_codes import ipv4_constants
 from matchwood.match.event.double_codes import double_table
 from matchwood.match.event.encode import Coder
 from matchwood.match.json.json_arrays import (
+    ADDRESS_AT,
+    ADDRESS_END,
+    ADDRESS_FIRST,
     ALIASED,
     ATTRIBUTE_COLUMNS,
     CODE_OF_FALSE,
@@ -22,16 +27,19 @@ from matchwood.match.json.json_arrays import (
     GAP_AT,
     LOWERED,
     MAIN_SLOT,
+    MOMENT_AT,
+    MOMENT_END,
+    MOMENT_FIRST,
     NUMBER_AT,
     NUMBER_END,
     NUMBER_FIRST,
     PATTERNED,
+    SECOND_SLOT,
     SEEKS_ELEMENTS,
     SEVERAL_ATTRIBUTES,
     STRING_AT,
     STRING_END,
     STRING_FIRST,
-    TIMED,
     JsonIndex,
 )
 from matchwood.match.json.json_value_kernels import MOST_TENS, ROOT, mix, place_of, seed_of
@@ -100,6 +108,8 @@ def json_index(
         constants.doubles,
         constants.double_code,
         constants.gap_code,
+        constants.moments,
+        constants.addresses,
         10.0 ** np.arange(MOST_TENS + 1),
     )
     return JsonIndex(*(read_only(array) for array in arrays)), names
@@ -181,6 +191,8 @@ class _Constants(NamedTuple):
     doubles: FloatArray
     double_code: Int32Array
     gap_code: Int32Array
+    moments: Int64Array
+    addresses: Int64Array
 
 
 def _constants(coders: Mapping[str, Coder], patterned: set[str], seeking: set[str]) -> _Constants:
@@ -189,6 +201,8 @@ def _constants(coders: Mapping[str, Coder], patterned: set[str], seeking: set[st
     doubles: list[FloatArray] = [np.empty(0)]
     codes: list[Int64Array] = [np.empty(0, np.int64)]
     gaps: list[Int64Array] = [np.empty(0, np.int64)]
+    moments: list[int] = []
+    addresses: list[int] = []
     number_at = gap_at = 0
     for row, (name, coder) in zip(rows, coders.items(), strict=True):
         row[MAIN_SLOT] = coder.slot
@@ -209,12 +223,32 @@ def _constants(coders: Mapping[str, Coder], patterned: set[str], seeking: set[st
         row[CODE_OF_TRUE] = coder.code(Family.BOOLEAN, True)
         row[CODE_OF_FALSE] = coder.code(Family.BOOLEAN, False)
         row[PATTERNED] = coder.lowers or name in patterned
-        row[TIMED] = coder.time_slot >= 0
         row[SEEKS_ELEMENTS] = name in seeking
+        row[SECOND_SLOT] = coder.time_slot
+        row[MOMENT_AT], row[ADDRESS_AT] = len(moments), len(addresses)
+        row[MOMENT_FIRST] = row[ADDRESS_FIRST] = -1
+        if coder.time is not None:
+            moments += _moments(coder.time)
+            addresses += ipv4_constants(coder.time)
+            row[MOMENT_FIRST] = coder.time.first.get(Family.TIME, -1)
+            row[ADDRESS_FIRST] = coder.time.first.get(Family.STRING, -1)
+        row[MOMENT_END], row[ADDRESS_END] = len(moments), len(addresses)
     return _Constants(
         rows,
         strings,
         np.concatenate(doubles),
         np.concatenate(codes).astype(np.int32),
         np.concatenate(gaps).astype(np.int32),
+        np.array(moments, np.int64),
+        np.array(addresses, np.int64),
     )
+
+
+def _moments(slot: Slot) -> list[int]:
+    """The times that a second slot compares with, in nanoseconds.
+
+    The scanner reads times of years that 64 bits hold; constants beyond stay below or above them.
+    """
+    bounds = np.iinfo(np.int64)
+    times = slot.constants.get(Family.TIME, ())
+    return [min(max(time.ns, bounds.min), bounds.max) for time in times if isinstance(time, Time)]

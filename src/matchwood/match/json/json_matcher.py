@@ -24,10 +24,11 @@ from matchwood.match.batch.batch_strategy import BUFFERED_PAIRS, BatchStrategy, 
 from matchwood.match.batch.codes.batch_codes import BatchCodes
 from matchwood.match.batch.device_counts import device_counts
 from matchwood.match.batch.strategies.sweep_strategy import SweepStrategy
+from matchwood.match.event.encode import Coder
 from matchwood.match.event.event_kernels import SMALL
 from matchwood.match.event.event_matcher import SegmentMatcher
 from matchwood.match.event.strategy_choice import NEVER_MEASURED
-from matchwood.match.json.json_arrays import MISSES, JsonIndex
+from matchwood.match.json.json_arrays import MISSES, JsonIndex, hit_of_code
 from matchwood.match.json.json_event_kernels import (
     CODES,
     HAS_MISSES,
@@ -308,9 +309,19 @@ class JsonMatcher:
         """The hits of strings of an attribute, or, in lists, of elements."""
         in_list = key >= len(self._names)
         name = self._names[key - len(self._names) * in_list]
+        coder: Coder | None
         if isinstance(name, Lowered):
-            return self._lowered_hits(name, [lower_case(text) for text in texts], in_list)
-        return self._pattern_hits(name, texts, in_list)
+            coder = self._matcher.coders[name.base].lowered
+            texts = [lower_case(text) for text in texts]
+        else:
+            coder = self._matcher.coders[name]
+        assert coder is not None
+        found = self._pattern_hits(name, texts, in_list)
+        if coder.lowers:
+            found = _with_codes(*found, [coder.code(Family.STRING, text) for text in texts], 0)
+        if coder.time_slot >= 0:
+            found = _with_codes(*found, [coder.time_code(Family.STRING, text) for text in texts], 1)
+        return found
 
     def _pattern_hits(
         self, name: str, texts: list[str], in_list: bool
@@ -322,16 +333,14 @@ class JsonMatcher:
             return patterns.hits_of_elements([Value(Family.STRING, text) for text in texts])
         return patterns.hits_of_many(texts)
 
-    def _lowered_hits(
-        self, name: Lowered, texts: list[str], in_list: bool
-    ) -> tuple[Int64Array, Int32Array]:
-        """The hits of strings in lower case, and before those of each its code as -1 - code."""
-        bounds, hits = self._pattern_hits(name, texts, in_list)
-        coder = self._matcher.coders[name.base].lowered
-        assert coder is not None
-        codes = np.array([coder.code(Family.STRING, text) for text in texts], np.int32)
-        joined = np.insert(hits, bounds[:-1], -1 - codes).astype(np.int32)
-        return bounds + np.arange(len(bounds)), joined
+
+def _with_codes(
+    bounds: Int64Array, hits: Int32Array, codes: list[int], second: int
+) -> tuple[Int64Array, Int32Array]:
+    """Hits of strings, and before those of each its code, as a hit."""
+    added = hit_of_code(np.array(codes, np.int32), second)
+    joined = np.insert(hits, bounds[:-1], added).astype(np.int32)
+    return bounds + np.arange(len(bounds)), joined
 
 
 def batch_codes(

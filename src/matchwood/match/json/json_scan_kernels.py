@@ -6,8 +6,8 @@ same event: slots with their codes, lists of codes, and the patterns that are tr
 
 It gives up with UNUSUAL where Python's own parser is to read the text: where the text is refused,
 where a key that matters is repeated, where an attribute may be spelt two ways, where the later of
-two aliases of an attribute is the one that counts, where a string is also read as a time, and where
-anything exceeds the room that a thread has.
+two aliases of an attribute is the one that counts, where the strings of a list are also read as
+times or addresses, and where anything exceeds the room that a thread has.
 """
 
 # mypy: allow-untyped-defs, no-check-untyped-defs
@@ -34,15 +34,18 @@ from matchwood.match.json.json_arrays import (
     MISSES,
     OBJECTS,
     PATTERNED,
+    SECOND_SLOT,
     SEEKS_ELEMENTS,
     SEVERAL_ATTRIBUTES,
     SLOTS,
     STRING_FIRST,
-    TIMED,
     cache_at,
+    code_of_hit,
     index_at,
+    is_second,
     scratch_at,
 )
+from matchwood.match.json.json_reading_kernels import NOT_READ, reading_code
 from matchwood.match.json.json_token_kernels import (
     BOTH_NOTES,
     CLOSE_LIST,
@@ -103,11 +106,21 @@ def _miss(view, text, i, size, key):
     return True
 
 
+@inlined
+def _put_code(sc, slot, code):
+    """Add the code of a single value."""
+    n = sc.counts[SLOTS]
+    sc.slots[n] = slot
+    sc.codes[n] = code
+    sc.counts[SLOTS] = n + 1
+
+
 @lean
-def _find_hits(view, text, i, size, key, event):
+def _find_hits(view, text, i, size, key, event, second_slot):
     """Add the patterns that are true of a string, or note that they are unknown.
 
-    The code of the string if the cache has it, else OTHER; UNUSUAL if there is no room.
+    Also its code in the second slot, unless that is below zero. The code of the string if the cache
+    has it, else OTHER; UNUSUAL if there is no room.
     """
     entry = known_string(view, text, i, size, key, text_hash(text, i, size, key))
     code = np.int64(OTHER)
@@ -118,8 +131,11 @@ def _find_hits(view, text, i, size, key, event):
     at = cache.entries[entry, ENTRY_HIT_AT]
     for k in range(at, at + cache.entries[entry, ENTRY_HITS]):
         hit = cache.hits[k]
-        if hit < 0:
-            code = np.int64(-1 - hit)
+        if hit < 0 and not is_second(hit):
+            code = np.int64(code_of_hit(hit))
+        elif hit < 0:
+            if second_slot >= 0 and code_of_hit(hit) != MISSING:
+                _put_code(sc, second_slot, code_of_hit(hit))
         elif sc.hit_stamp[hit] != event:
             sc.hit_stamp[hit] = event
             sc.hits[n] = hit
@@ -133,7 +149,8 @@ def _text_value(view, text, i, end, attribute, in_list, event):
     """(the place after a string, its code); the string's first character is at i."""
     ix, sc = index_at(view), scratch_at(view)
     close = string_end(text, i, end)
-    if close == UNUSUAL or ix.attributes[attribute, TIMED]:
+    second_slot = np.int64(ix.attributes[attribute, SECOND_SLOT])
+    if close == UNUSUAL or (second_slot >= 0 and in_list):
         return UNUSUAL, np.int64(MISSING)
     size = close - i
     value, at = text, i
@@ -144,9 +161,15 @@ def _text_value(view, text, i, end, attribute, in_list, event):
         size = unescape(text, i, close, sc.buffer)
         value, at = address_of(sc.buffer), 0
     code = np.int64(OTHER)
-    if ix.attributes[attribute, PATTERNED]:
+    if second_slot >= 0:
+        second = np.int64(reading_code(view, value, at, size, attribute))
+        if second != NOT_READ:
+            if second != MISSING:
+                _put_code(sc, second_slot, second)
+            second_slot = np.int64(-1)
+    if ix.attributes[attribute, PATTERNED] or second_slot >= 0:
         key = element_key(attribute, len(ix.attributes)) if in_list else attribute
-        code = np.int64(_find_hits(view, value, at, size, key, event))
+        code = np.int64(_find_hits(view, value, at, size, key, event, second_slot))
         if code == UNUSUAL:
             return UNUSUAL, np.int64(MISSING)
     if ix.attributes[attribute, STRING_FIRST] >= 0:
@@ -190,14 +213,11 @@ def _put(view, attribute, code, in_list, is_text, event):
     ix, sc = index_at(view), scratch_at(view)
     if in_list:
         row = ix.attributes[attribute]
-        if row[TIMED] or (row[SEEKS_ELEMENTS] and not is_text):
+        if row[SECOND_SLOT] >= 0 or (row[SEEKS_ELEMENTS] and not is_text):
             return False
         return _put_element(view, attribute, code, event)
     if code != MISSING and ix.attributes[attribute, MAIN_SLOT] >= 0:
-        n = sc.counts[SLOTS]
-        sc.slots[n] = ix.attributes[attribute, MAIN_SLOT]
-        sc.codes[n] = code
-        sc.counts[SLOTS] = n + 1
+        _put_code(sc, ix.attributes[attribute, MAIN_SLOT], code)
     return True
 
 
@@ -348,11 +368,11 @@ def scan_event(view, text, end):
                 c == OPEN_LIST and not nested_list
             )
             if c == OPEN_LIST and not nested_list and attribute >= 0:
-                if ix.attributes[attribute, TIMED]:
+                if ix.attributes[attribute, SECOND_SLOT] >= 0:
                     return UNUSUAL
                 _list_of(view, attribute, event)
                 if lower >= 0:
-                    if ix.attributes[lower, TIMED]:
+                    if ix.attributes[lower, SECOND_SLOT] >= 0:
                         return UNUSUAL
                     _list_of(view, lower, event)
                 attribute = np.int64(-1)  # the list itself is no value

@@ -59,8 +59,8 @@ def json_scratch(index: JsonIndex, opaque: int, patterned: bool) -> JsonScratch:
     missed = _MISSED_STRINGS if patterned else 1
     return JsonScratch(
         counts=np.zeros(7, np.int64),
-        slots=np.empty(attributes + 1, np.int32),
-        codes=np.empty(attributes + 1, np.int32),
+        slots=np.empty(2 * attributes + 1, np.int32),
+        codes=np.empty(2 * attributes + 1, np.int32),
         list_start=np.zeros(attributes + 2, np.int32),
         list_codes=np.empty(MOST_ELEMENTS, np.int32),
         hits=np.empty(opaque + 1, np.int32),
@@ -77,8 +77,8 @@ def json_scratch(index: JsonIndex, opaque: int, patterned: bool) -> JsonScratch:
         stack_node=np.zeros(MOST_LEVELS + 1, np.int32),
         stack_object=np.zeros(MOST_LEVELS + 1, np.int64),
         buffer=np.empty(_BUFFER, np.uint8),
-        missed_key=np.empty(missed + attributes + 1, np.int32),
-        missed_at=np.zeros(missed + attributes + 2, np.int32),
+        missed_key=np.empty(missed + 2 * attributes + 1, np.int32),
+        missed_at=np.zeros(missed + 2 * attributes + 2, np.int32),
         missed_bytes=np.empty(_MISSED_BYTES if patterned else 1, np.uint8),
     )
 
@@ -86,7 +86,7 @@ def json_scratch(index: JsonIndex, opaque: int, patterned: bool) -> JsonScratch:
 def code_rows(index: JsonIndex, opaque: int, texts: int) -> CodeRows:
     """Room for so many texts, or for as many as fit; one always fits."""
     attributes = len(index.attributes)
-    codes = max(_ROW_CODES, attributes + 1)
+    codes = max(_ROW_CODES, 2 * attributes + 1)
     return CodeRows(
         sizes=np.zeros(5, np.int64),
         start=np.zeros(texts + 1, np.int32),
@@ -109,8 +109,9 @@ class JsonThreadScratch:
         self.rules = self.matching.rules
         self.index = index
         self.opaque = len(segment.opaque)
-        lowers = any(coder.lowered is not None for coder in matcher.coders.values())
-        patterned = lowers or bool(matcher.patterned)
+        coders = matcher.coders.values()
+        codes_texts = any(coder.lowered is not None or coder.time_slot >= 0 for coder in coders)
+        patterned = codes_texts or bool(matcher.patterned)
         self.scan = json_scratch(index, self.opaque, patterned)
         self.cache = hit_cache(self.opaque, patterned)
         self._groups = Groups(segment.tree.group_start, segment.tree.always)

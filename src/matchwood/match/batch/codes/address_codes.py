@@ -30,6 +30,12 @@ _VERSION = "4"
 NOT_READ = -1
 
 
+def ipv4_constants(slot: Slot) -> list[int]:
+    """The IPv4 addresses that a second slot compares with, which are the first of its strings."""
+    keys = map(str, slot.constants.get(Family.STRING, ()))
+    return [int(key[1:], 16) for key in keys if key[0] == _VERSION]
+
+
 def address_codes(texts: Any, slot: Slot) -> Int64Array:
     """The code of each string of an Arrow array in a second slot; NOT_READ where it is left out."""
     codes = np.full(len(texts), NOT_READ, np.int64)
@@ -42,8 +48,7 @@ def address_codes(texts: Any, slot: Slot) -> Int64Array:
         return codes
     parts = pc.split_pattern(texts.take(pa.array(places)), ".").flatten()
     numbers = parts.cast(pa.int64()).to_numpy().reshape(-1, 4) @ _PLACES
-    keys = [str(key) for key in slot.constants[Family.STRING]]
-    known = np.array([int(key[1:], 16) for key in keys if key[0] == _VERSION], np.int64)
+    known = np.array(ipv4_constants(slot), np.int64)
     place = np.searchsorted(known, numbers)
     found = place < len(known)
     found[found] = known[place[found]] == numbers[found]
