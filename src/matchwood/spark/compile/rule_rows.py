@@ -41,13 +41,14 @@ def rule_rows(
     data: Sequence[str],
 ) -> list[Column]:
     """The columns that a task reads, under the names that it expects."""
+    id_type = id_type_of(rules, id)  # raises an error if there is no such column
     kinds = {field.name: field.dataType for field in rules.schema}
     for name in (rule, tags, priority, *data):
         if name is not None and name not in kinds:
             raise ValueError(f"the rules have no column {name!r}; there are {', '.join(kinds)}")
     if not isinstance(kinds[rule], StringType):
         raise ValueError(f"rules are texts, {rule!r} is {kinds[rule].simpleString()}")
-    chosen = [column(id).cast(id_type_of(rules, id)).alias("id"), column(rule).alias("rule")]
+    chosen = [column(id).cast(id_type).alias("id"), column(rule).alias("rule")]
     if tags is not None:
         kind = kinds[tags]
         if isinstance(kind, StringType):
