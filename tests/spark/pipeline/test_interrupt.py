@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 from threading import Timer
+from urllib.request import urlopen
 
 import pyspark
 import pytest
@@ -21,6 +22,8 @@ STREAM = """
 [spark]
 spark.master = "local[2]"
 spark.log.level = "WARN"
+spark.ui.enabled = true
+spark.ui.port = 0
 spark.driver.bindAddress = "127.0.0.1"
 spark.driver.host = "127.0.0.1"
 spark.sql.shuffle.partitions = 1
@@ -67,7 +70,7 @@ def test_a_stream_is_interrupted(tmp_path: Path) -> None:
     (tmp_path / "events" / "some.json").write_text("\n".join([*events, "[]", "{} {}"]))
     (tmp_path / "pipeline.toml").write_text(STREAM)
     process = subprocess.Popen(
-        [sys.executable, "-m", "matchwood.cli", "run", "pipeline.toml"],
+        [sys.executable, "-m", "matchwood.cli", "run", "pipeline.toml", "--verbose"],
         cwd=tmp_path,
         env=environment(tmp_path),
         stdout=subprocess.PIPE,
@@ -81,6 +84,9 @@ def test_a_stream_is_interrupted(tmp_path: Path) -> None:
     try:
         for line in process.stderr:
             said.append(line)
+            if line.startswith("open "):
+                address = next(one for one in said if "Spark shows its jobs at" in one).split()[-1]
+                page = urlopen(f"{address}/jobs/", timeout=60).read().decode()
             if line.startswith("start "):  # the first micro-batch has begun
                 os.killpg(process.pid, signal.SIGINT)
         out = process.stdout.read()
@@ -94,6 +100,8 @@ def test_a_stream_is_interrupted(tmp_path: Path) -> None:
     assert code == 130, err
     assert "Traceback" not in err
     assert "\tat " not in err  # of a Java stack trace
+    assert "matchwood: kernels" in page or "matchwood: open" in page  # the stages of the run
+    assert "matchwood.spark.stream: batch 0: rules " in err  # which only --verbose shows
     assert "interrupted: ending after this micro-batch" in err
     assert "batch 0: 42 events, 62 matches, 2 rejected, " in err
     printed = out.splitlines()
