@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from matchwood.spark.endpoints import EventSource
+from matchwood.spark.endpoints import EventSource, RowSource
 from matchwood.spark.pipeline.pipeline_file import Pipeline, PipelineError
 
 GOOD = """\
@@ -74,6 +74,8 @@ def test_every_key(tmp_path):
         [rejected_rules]
         path = "bad.csv"
         mode = "overwrite"
+        [lists.tor]
+        table = "ads.exits"
         [job]
         name = "night"
         mode = "stream"
@@ -97,6 +99,7 @@ def test_every_key(tmp_path):
     assert pipeline.matches.output == "events"  # which was called "array" before
     assert (pipeline.job.limit, pipeline.job.poll, pipeline.job.tags) == (10, 60, ("eu",))
     assert pipeline.job.device == "auto"
+    assert pipeline.lists == {"tor": RowSource(table="ads.exits")}
     assert pipeline.spark == {"spark.sql.shuffle.partitions": "8", "spark.ui.enabled": "false"}
 
 
@@ -143,13 +146,6 @@ def test_values_of_kafka(tmp_path):
         (("[matches]", "[lists.tor]\nwhere = 'x'\n[matches]"), ":8: [lists.tor] needs 'path', "),
         (("[matches]", "[lists.tor]\npath = 'x'\n[matches]"), ":9: [lists.tor] needs 'format'"),
         (("[matches]", "[lists.tor]\ntabel = 'x'\n[matches]"), ":9: unknown key 'tabel' in [lists"),
-        (
-            (
-                "[matches]",
-                "[lists]\n[job]\nmode='stream'\ncheckpoint='x'\n[lists.t]\ntable='t'\n[matches]",
-            ),
-            ":8: lists are for mode = 'batch'",
-        ),
         (("[matches]", "[matches]\nkey = 'day'"), ":9: 'key' is for format = 'kafka'"),
         (('keep = ["key"]', 'keep = []\nvalue = "json"'), ":7: 'value' is for format = 'kafka'"),
         (

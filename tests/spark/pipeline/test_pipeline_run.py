@@ -360,6 +360,8 @@ def stream_form(form, tmp_path):
 def test_a_stream(spark, form, tmp_path, data, output):
     form = stream_form(form, tmp_path)
     form["matches"]["output"] = output
+    form["rules"]["select"] = ["id", "if(id = 'fans', \"tier in list 'tiers'\", rule) as rule"]
+    form["lists"] = {"tiers": {"query": "select 'gold'"}}  # who are fans of jazz
     if output == "events":
         del form["rejects"]
     first = run(form, spark)

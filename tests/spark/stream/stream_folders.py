@@ -69,8 +69,10 @@ def pairs(rows):
     return set(found)
 
 
-def right(rules, events):
-    return {(events[place]["key"], rule) for place, rule in expected(rules, events)}
+def right(rules, events, towns=()):
+    """What `evaluate` says, with the values of the list `towns`."""
+    found = expected(rules, events, lists={"towns": towns})
+    return {(events[place]["key"], rule) for place, rule in found}
 
 
 def versions_of(rows):

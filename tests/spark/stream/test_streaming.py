@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from matchwood.spark import compile_rules, load, match_events, match_stream, read_matches
-from matchwood.spark.endpoints import RuleSource, Sink
+from matchwood.spark.endpoints import RowSource, RuleSource, Sink
 from spark.cases import EVENTS, RULES, SCHEMA
 from spark.stream.stream_folders import (
     FIRST,
@@ -56,16 +56,21 @@ def test_a_stream_is_a_table_is_evaluate(spark, tmp_path, compiled, events):
     assert {row.batch for row in rows} == {0, 1}
 
 
-def test_rules_change_between_micro_batches(spark, place):
-    """Rules are replaced while the query runs, without a restart."""
+def test_rules_and_lists_change_between_micro_batches(spark, place):
+    """They are replaced while the query runs, without a restart."""
+    listed = {"listed": "city in list 'towns'"}
+    towns = place.folder / "towns.txt"
+    towns.write_text("Rome")
     place.set_rules(FIRST)
     place.add(*PEOPLE[:20])
-    query = place.start(trigger="100 milliseconds")
+    lists = {"towns": RowSource(path=str(towns), format="text")}
+    query = place.start(trigger="100 milliseconds", lists=lists)
     try:
         query.processAllAvailable()
-        place.set_rules(SECOND)
+        place.set_rules(SECOND | listed)
         place.add(*PEOPLE[20:40])
         query.processAllAvailable()
+        towns.write_text("Oslo")
         place.add(*PEOPLE[40:])
         query.processAllAvailable()
     finally:
@@ -74,8 +79,12 @@ def test_rules_change_between_micro_batches(spark, place):
     versions = versions_of(rows)
     assert {batch: len(found) for batch, found in versions.items()} == {0: 1, 1: 1, 2: 1}
     assert versions[0] != versions[1] == versions[2]
-    assert pairs(rows) == right(FIRST, PEOPLE[:20]) | right(SECOND, PEOPLE[20:])
-    one = spark.createDataFrame(list(SECOND.items()), "id string, rule string")
+    romans, others = right(listed, PEOPLE[20:40], ["Rome"]), right(listed, PEOPLE[40:], ["Oslo"])
+    assert romans
+    assert others
+    expect = right(FIRST, PEOPLE[:20]) | right(SECOND, PEOPLE[20:]) | romans | others
+    assert pairs(rows) == expect
+    one = spark.createDataFrame(list((SECOND | listed).items()), "id string, rule string")
     assert versions[1] == {compile_rules(one).version}
 
 

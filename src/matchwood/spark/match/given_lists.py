@@ -10,10 +10,10 @@ import hashlib
 import pickle
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from matchwood.language.errors import RuleError
 from matchwood.language.named_lists import MAX_LISTED, ValueList, list_of
@@ -36,25 +36,40 @@ _opened: dict[str, ValueList] = {}  # by the name of the file
 _lock = threading.Lock()
 
 
+class PickledList(NamedTuple):
+    """A list as it is sent: whoever matches again with the same values makes it once."""
+
+    file: str  # the name of the file, after its content
+    data: bytes
+
+
 def ship_lists(
     spark: SparkSession, compiled: CompiledRules, lists: Mapping[str, Any] | None
 ) -> ShippedLists:
     """Send the lists that rules name; a ValueError says which of them are missing."""
-    from matchwood.spark.session import ship
+    from matchwood.spark.session import is_shipped, ship
 
     given = {} if lists is None else lists
     check_given(compiled, given)
     shipped = []
     with tempfile.TemporaryDirectory(prefix="matchwood-") as folder:
         for name in compiled.lists:
-            data = pickle.dumps(values_of(name, given[name]), pickle.HIGHEST_PROTOCOL)
-            path = Path(folder, f"matchwood-list-{hashlib.sha256(data).hexdigest()[:32]}")
-            path.write_bytes(data)
+            values = given[name]
+            ready = values if isinstance(values, PickledList) else pickled(name, values)
+            path = Path(folder, ready.file)
+            if not is_shipped(spark, ready.file):
+                path.write_bytes(ready.data)
             shipped.append((name, ship(spark, path)))
     return tuple(shipped)
 
 
-def check_given(compiled: CompiledRules, given: Mapping[str, Any]) -> None:
+def pickled(name: str, values: Any) -> PickledList:
+    """A list as it is sent; a ValueError says which list cannot be one."""
+    data = pickle.dumps(values_of(name, values), pickle.HIGHEST_PROTOCOL)
+    return PickledList(f"matchwood-list-{hashlib.sha256(data).hexdigest()[:32]}", data)
+
+
+def check_given(compiled: CompiledRules, given: Collection[str]) -> None:
     """Raise a ValueError if rules name a list that is not given."""
     missing = [name for name in compiled.lists if name not in given]
     if missing:
@@ -63,7 +78,7 @@ def check_given(compiled: CompiledRules, given: Mapping[str, Any]) -> None:
         raise ValueError(
             f"rules name lists that are not given: {names}; there are {known}. Give each as "
             f"lists={{{missing[0]!r}: values}}, where the values are a table of one column or any "
-            "Python values; in a pipeline, as a section such as "
+            "Python values, for a stream a RowSource; in a pipeline, as a section such as "
             f"[lists.{missing[0]}] with 'path', 'table' or 'query'"
         )
 
@@ -92,23 +107,30 @@ def check_columns(frame: DataFrame) -> None:
         )
 
 
-def _column(frame: DataFrame) -> Iterator[object]:
-    """The distinct values of a table; null and NaN are none."""
+def distinct_values(frame: DataFrame) -> DataFrame:
+    """The distinct values of a list, in the column `value`; null and NaN are none."""
     from pyspark.sql import functions as F
 
     from matchwood.spark.events.event_attributes import column
 
     check_columns(frame)
-    kind = frame.schema.fields[0].dataType.typeName()
     value = column(frame.columns[0])
     chosen = frame.where(value.isNotNull())
-    if kind in ("float", "double"):
+    if frame.schema.fields[0].dataType.typeName() in ("float", "double"):
         chosen = chosen.where(~F.isnan(value))
-    if kind == "timestamp":  # which Python would get in the zone of the session
-        value = F.unix_micros(value)
-    rows = chosen.select(value.alias("value")).distinct().limit(MAX_LISTED + 1)
+    return chosen.select(value.alias("value")).distinct().limit(MAX_LISTED + 1)
+
+
+def _column(frame: DataFrame) -> Iterator[object]:
+    """The distinct values of a table, as values of Python."""
+    from pyspark.sql import functions as F
+
+    rows = distinct_values(frame)
+    is_time = rows.schema.fields[0].dataType.typeName() == "timestamp"
+    if is_time:  # which Python would get in the zone of the session
+        rows = rows.select(F.unix_micros("value").alias("value"))
     for row in rows.toLocalIterator():
-        yield _EPOCH + timedelta(microseconds=row.value) if kind == "timestamp" else row.value
+        yield _EPOCH + timedelta(microseconds=row.value) if is_time else row.value
 
 
 def open_lists(shipped: ShippedLists) -> dict[str, ValueList]:

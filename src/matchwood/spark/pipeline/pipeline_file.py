@@ -318,8 +318,6 @@ def check(pipeline: Pipeline) -> None:
     for key in ("checkpoint", "trigger", "poll", "metrics"):
         if job.mode == "batch" and getattr(job, key) is not None:
             raise pipeline.error(f"{key!r} is for mode = 'stream'", "job", key)
-    if job.mode == "stream" and pipeline.lists:
-        raise pipeline.error("lists are for mode = 'batch'", "lists")
     for section, key in (("rules", "save"), ("job", "profile")):
         if job.mode == "stream" and getattr(getattr(pipeline, section), key):
             raise pipeline.error(f"{key!r} is for mode = 'batch'", section, key)

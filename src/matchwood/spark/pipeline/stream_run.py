@@ -111,6 +111,7 @@ class StreamRun:
             rule_columns=pipeline.matches.rule_columns,
             device=job.device,
             operators=job.operators,
+            lists=pipeline.lists,
             poll=job.poll or 0,
             trigger=job.trigger,
             name=job.name,

@@ -9,7 +9,8 @@ the number of the last complete micro-batch in the sink, so that a folder has ea
 
 streaming           `match_stream`, and what is done with each micro-batch
 changing_rules      which version of the rules a micro-batch is matched with
-rule_signatures     whether the rules have changed since
+changing_lists      which values of lists a micro-batch is matched with
+rule_signatures     whether the rules, or lists, have changed since
 table_changes       which rows of a table have changed, as the table itself tells
 stored_rows         the other rows, read back from what is compiled
 changed_buckets     which rules have changed where nobody tells, by comparing hashes

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import logging
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 from time import monotonic
@@ -29,7 +29,8 @@ from matchwood.spark.compile.compiler import RULES_PER_SHARD, compile_rows
 from matchwood.spark.compile.layered_rules import Layer, merged_buckets
 from matchwood.spark.compile.rule_buckets import BUCKETS, Buckets, is_in_buckets
 from matchwood.spark.compile.rule_rows import rule_rows
-from matchwood.spark.endpoints import ENDINGS, RuleSource, Sink, format_of
+from matchwood.spark.endpoints import ENDINGS, RowSource, RuleSource, Sink, format_of
+from matchwood.spark.match.given_lists import PickledList, check_given
 from matchwood.spark.storage import exists, reason, write
 from matchwood.spark.stream.changed_buckets import (
     BucketHashes,
@@ -37,6 +38,7 @@ from matchwood.spark.stream.changed_buckets import (
     hash_buckets,
     read_alike,
 )
+from matchwood.spark.stream.changing_lists import ChangingLists
 from matchwood.spark.stream.durable_log import DurableLog, Note
 from matchwood.spark.stream.rule_places import RulePlaces, StoredRules
 from matchwood.spark.stream.rule_signatures import (
@@ -45,7 +47,6 @@ from matchwood.spark.stream.rule_signatures import (
     listed,
     look,
     paths_of,
-    signature,
 )
 from matchwood.spark.stream.stored_rows import rows_after
 from matchwood.spark.stream.table_changes import TableChanges, table_changes
@@ -73,11 +74,13 @@ class ChangingRules:
         poll: float,
         rejected: Sink | None,
         operators: str | None = None,
+        lists: Mapping[str, RowSource] | None = None,
     ) -> None:
         self._source = source
         self._operators = operators
         self._folder = folder.rstrip("/")
         self._places = RulePlaces(self._folder)
+        self._lists = ChangingLists(lists or {}, self._folder, poll)
         self.many_rules = MANY_RULES
         self.schema = schema
         self._poll = poll
@@ -93,7 +96,7 @@ class ChangingRules:
         last = self._versions.newest(spark)
         if last is not None:
             return last
-        note = self._compiled(spark, look(spark, self._source, self.schema), None)
+        note = self._compiled(spark, self._look(spark), None)
         return self._versions.write(spark, -1, note)
 
     def for_batch(self, spark: SparkSession, number: int) -> CompiledRules:
@@ -108,10 +111,19 @@ class ChangingRules:
             )
         if last["number"] < number:
             note = self._changed(spark, last) or last
-            last = self._versions.write(spark, number, note)
+            noted = self._lists.looked_at(spark, note.get("lists", {}))
+            last = self._versions.write(spark, number, {**note, "lists": noted})
         compiled = self._stored(spark, last).rules
         log.info("batch %d: rules %s are noted", number, compiled.version)
         return compiled
+
+    def lists(self, spark: SparkSession) -> dict[str, PickledList]:
+        """The lists that rules name, with their values in the last micro-batch."""
+        last = self._versions.last
+        return {} if last is None else self._lists.opened(spark, last.get("lists", {}))
+
+    def _look(self, spark: SparkSession) -> Look:
+        return look(spark, self._source, self.schema, self._lists.names)
 
     def _changed(self, spark: SparkSession, last: Note) -> Note | None:
         """The note of new rules; None if they are the same as before, or cannot be used."""
@@ -121,7 +133,7 @@ class ChangingRules:
         self._looked = now
         signed = ""
         try:
-            seen = look(spark, self._source, self.schema)
+            seen = self._look(spark)
             signed = seen.signature
             if signed == last["signature"] or self._failed_lately(signed, now):
                 return None
@@ -184,20 +196,22 @@ class ChangingRules:
         self._write_rejected(compiled)
         if compiled.rejected_count and not compiled.rules:
             raise UnusableRules(f"all {compiled.rejected_count:,} rules were rejected")
-        if compiled.lists:
-            raise UnusableRules(
-                f"rules name lists, which a stream does not have: {', '.join(compiled.lists)}; "
-                "leave these rules out, or match tables of events with match_events(…, lists=…)"
-            )
         if last is not None and compiled.id_type != last["id_type"]:
             raise UnusableRules(
                 f"ids are {compiled.id_type} now and {last['id_type']} in what the stream wrote"
             )
+        noted = {} if last is None else last.get("lists", {})
+        try:
+            check_given(compiled, {*noted, *self._lists.names})
+            noted = self._lists.added(spark, noted, compiled.lists)
+        except ValueError as error:
+            raise UnusableRules(str(error)) from error
         newest = stored.layers[-1].place if stored.layers else stored.slot
         note = {
             "stream": uuid.uuid4().hex if last is None else last["stream"],
             "signature": seen.signature,
             "hashes": self._keep_hashes(spark, seen, newest, hashes, compiled),
+            "lists": noted,
             **stored.note(),
         }
         self._open = stored
@@ -226,7 +240,7 @@ class ChangingRules:
             return None
         if hashes is None:
             hashes = hash_buckets(frame_of(spark, self._source, seen.version), self._source)
-            if signature(spark, self._source, self.schema) != seen.signature:
+            if self._look(spark).signature != seen.signature:
                 return None
         self._places.write_hashes(spark, place, hashes)
         return place
@@ -285,7 +299,7 @@ class ChangingRules:
             shards=shards,
             schema=self.schema,
             operators=self._operators,
-            lists=(),  # a stream has none
+            lists=self._lists.names,
         )
 
     def _write_rejected(self, compiled: CompiledRules) -> None:

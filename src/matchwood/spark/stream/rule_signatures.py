@@ -1,4 +1,4 @@
-"""Whether rules have changed, told by as little reading as their source allows.
+"""Whether rules or lists have changed, told by as little reading as their source allows.
 
 Of compiled rules that is the manifest, of files their names, times and sizes, and of tables of
 Delta and Iceberg the version that is current. All rows of other tables and of queries have to be
@@ -6,7 +6,8 @@ read and hashed.
 
 signature        a text that differs when rules have changed
 look             the same, with what it took to make it
-frame_of         the rules as they are now, or as they were in a version of their table
+list_signature   a text that differs when a list with a name has changed
+frame_of         the rows as they are now, or as they were in a version of their table
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from matchwood.schema import Schema
 from matchwood.spark.compile.rules_version import schema_to_json
-from matchwood.spark.endpoints import RuleSource, format_of
+from matchwood.spark.endpoints import RowSource, RuleSource, format_of
 from matchwood.spark.events.event_attributes import column
 from matchwood.spark.storage import load_source, provider_of
 from matchwood.spark.stream.changed_buckets import BucketHashes, hash_buckets, to_json
@@ -42,37 +43,69 @@ class Look(NamedTuple):
     hashes: BucketHashes | None  # where all rows were hashed
 
 
-def signature(spark: SparkSession, source: RuleSource, schema: Schema | None) -> str:
+def signature(
+    spark: SparkSession, source: RuleSource, schema: Schema | None, lists: Sequence[str] = ()
+) -> str:
     """A text that differs when the rules, or how they are read, have changed."""
-    return look(spark, source, schema).signature
+    return look(spark, source, schema, lists).signature
 
 
-def look(spark: SparkSession, source: RuleSource, schema: Schema | None) -> Look:
-    """Look at rules without reading more of them than has to be read."""
-    about = {**asdict(source), "schema": schema_to_json(schema), "files": None, "rows": None}
+def look(
+    spark: SparkSession, source: RuleSource, schema: Schema | None, lists: Sequence[str] = ()
+) -> Look:
+    """Look at rules without reading more of them than has to be read.
+
+    `lists` are the names that rules may use: a rule that names another list is rejected.
+    """
+    about = {**_read_as(source), "schema": schema_to_json(schema), "files": None, "rows": None}
+    if lists:
+        about["lists"] = list(lists)
     version = hashes = None
     if source.compiled is not None:
         about["files"] = _hash(listed(spark, [f"{source.compiled.rstrip('/')}/manifest"]))
     elif (version := _table_version(spark, source)) is not None:
         about["version"] = version.text()
-    elif source.path is not None:
-        about["files"] = _hash(listed(spark, paths_of(source)))
+    elif files := _files_of(spark, source):
+        about["files"] = _hash(listed(spark, files))
     else:
-        frame = frame_of(spark, source)
-        files = frame.inputFiles() if _provider(spark, source) in _FILE_TABLES else []
-        if files:
-            about["files"] = _hash(listed(spark, files))
-        else:
-            hashes = hash_buckets(frame, source)
-            text = json.dumps(to_json(hashes), sort_keys=True)
-            about["rows"] = hashlib.sha256(text.encode()).hexdigest()
+        hashes = hash_buckets(frame_of(spark, source), source)
+        text = json.dumps(to_json(hashes), sort_keys=True)
+        about["rows"] = hashlib.sha256(text.encode()).hexdigest()
     return Look(json.dumps(about, sort_keys=True, default=str), version, hashes)
 
 
+def list_signature(spark: SparkSession, source: RowSource) -> str:
+    """A text that differs when the rows of a list, or how they are read, have changed."""
+    about = _read_as(source)
+    if (version := _table_version(spark, source)) is not None:
+        about["version"] = version.text()
+    elif files := _files_of(spark, source):
+        about["files"] = _hash(listed(spark, files))
+    else:
+        about["rows"] = _hash(frame_of(spark, source))
+    return json.dumps(about, sort_keys=True, default=str)
+
+
+def _read_as(source: RowSource) -> dict[str, Any]:
+    """How rows are read. Options are hashed, because they may have passwords."""
+    about = asdict(source)
+    if source.options:
+        text = json.dumps(dict(source.options), sort_keys=True, default=str)
+        about["options"] = hashlib.sha256(text.encode()).hexdigest()
+    return about
+
+
+def _files_of(spark: SparkSession, source: RowSource) -> list[str]:
+    """The paths of files that all rows are from; none if they may be from anywhere else."""
+    if source.path is not None:
+        return paths_of(source)
+    return frame_of(spark, source).inputFiles() if _provider(spark, source) in _FILE_TABLES else []
+
+
 def frame_of(
-    spark: SparkSession, source: RuleSource, version: TableVersion | None = None
+    spark: SparkSession, source: RowSource, version: TableVersion | None = None
 ) -> DataFrame:
-    """The rules as they are now, or in a version of their table."""
+    """The rows as they are now, or in a version of their table."""
     if version is not None:
         source = replace(source, options={**source.options, **version.option})
     if source.table is not None:
@@ -83,7 +116,7 @@ def frame_of(
     return frame if source.where is None else frame.where(source.where)
 
 
-def paths_of(source: RuleSource) -> list[str]:
+def paths_of(source: RowSource) -> list[str]:
     return [source.path] if isinstance(source.path, str) else list(source.path or ())
 
 
@@ -101,15 +134,15 @@ def _hash(frame: DataFrame) -> list[str]:
     return [str(value) for value in row]
 
 
-def _provider(spark: SparkSession, source: RuleSource) -> str:
-    """The format of a table that holds rules itself; "" for views, queries and paths."""
+def _provider(spark: SparkSession, source: RowSource) -> str:
+    """The format of a table that holds rows itself; "" for views, queries and paths."""
     table = source.table
     if table is None or spark.catalog.getTable(table).tableType not in ("MANAGED", "EXTERNAL"):
         return ""
     return provider_of(spark, table)
 
 
-def _table_version(spark: SparkSession, source: RuleSource) -> TableVersion | None:
+def _table_version(spark: SparkSession, source: RowSource) -> TableVersion | None:
     """The current version of a table that counts its versions; None for all others."""
     if _TIME_TRAVEL & {option.lower() for option in source.options}:
         return None

@@ -7,7 +7,7 @@ the server, in another process. All its state is in its fields, in the checkpoin
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any, NamedTuple
 
@@ -19,10 +19,11 @@ from pyspark.storagelevel import StorageLevel
 from matchwood.language.aliases import Aliases, AliasForm, aliases_of
 from matchwood.schema import Schema
 from matchwood.spark.compile.compiled_rules import CompiledRules, new_folder
-from matchwood.spark.endpoints import RuleSource, Sink
+from matchwood.spark.endpoints import RowSource, RuleSource, Sink
 from matchwood.spark.events.event_attributes import column
 from matchwood.spark.json_lines import CORRUPT
 from matchwood.spark.match.event_matching import MEMORY, match_events
+from matchwood.spark.match.given_lists import PickledList
 from matchwood.spark.match.plan import ROWS
 from matchwood.spark.session import session_of
 from matchwood.spark.storage import REASON, UNREADABLE, corrupt_columns, why_corrupt
@@ -68,6 +69,7 @@ def match_stream(
     rule_columns: Sequence[str] = (),
     device: str | None = None,
     operators: str | None = None,
+    lists: Mapping[str, RowSource] | None = None,
     poll: float = 0.0,
     trigger: str | None = None,
     name: str | None = None,
@@ -88,10 +90,12 @@ def match_stream(
     cannot, with one folder per version.
 
     `operators` is the import path of a module whose operators rules may call; executors import it.
-    With `enforce`, events that break the `schema` go to `rejects` too. `trigger` is an interval
-    such as "10 seconds", or "availableNow" to end when all events have been matched. `report` is
-    called with the figures of each micro-batch that was written; through Connect, it runs on the
-    server. The other arguments are those of `match_events`.
+    `lists` says where the values of each list are that rules name with `in list`: a `RowSource(…)`
+    of one column, which is looked at before each micro-batch, like the rules. With `enforce`,
+    events that break the `schema` go to `rejects` too. `trigger` is an interval such as
+    "10 seconds", or "availableNow" to end when all events have been matched. `report` is called
+    with the figures of each micro-batch that was written; through Connect, it runs on the server.
+    The other arguments are those of `match_events`.
     """
     if not events.isStreaming:
         raise ValueError("the events are not a stream; match_events is for tables")
@@ -108,7 +112,7 @@ def match_stream(
             "tags": None if tags is None else tuple(tags), "limit": limit, "device": device,
             "aliases": aliases_of(aliases), "rule_columns": _names(rule_columns, "rule_columns"),
         },
-        ChangingRules(source, folder, schema, poll, rejected, operators),
+        ChangingRules(source, folder, schema, poll, rejected, operators, _sources(lists)),
         sink_of(sink),
         None if rejects is None else sink_of(rejects),
         report,
@@ -142,6 +146,16 @@ def _names(names: Iterable[str], what: str) -> tuple[str, ...]:
     if isinstance(names, str):
         raise TypeError(f"{what} is a list of names, found the string {names!r}")
     return tuple(names)
+
+
+def _sources(lists: Mapping[str, RowSource] | None) -> Mapping[str, RowSource]:
+    for name, source in (lists or {}).items():
+        if not isinstance(source, RowSource):
+            raise TypeError(
+                f"the list {name!r}: a stream reads it from a RowSource(…) of "
+                f"matchwood.spark.endpoints, found {type(source).__name__}"
+            )
+    return lists or {}
 
 
 def _check_arguments(keep: Sequence[str], checkpoint: str, *sinks: object) -> None:
@@ -207,7 +221,7 @@ class MicroBatches:
             return
         compiled = self._rules.for_batch(spark, number)
         self._warn(batch, compiled)
-        matched, corrupt = self._rows(batch, compiled)
+        matched, corrupt = self._rows(batch, compiled, self._rules.lists(spark))
         told = self._rejects is not None or self._report is not None
         # Lines that cannot be read are taken from the same rows: if the source were read once more,
         # Spark would count its rows twice.
@@ -257,7 +271,10 @@ class MicroBatches:
         return isinstance(sink, FileSink) and not sink.done(session_of(frame), number)
 
     def _rows(
-        self, events: DataFrame, compiled: CompiledRules
+        self,
+        events: DataFrame,
+        compiled: CompiledRules,
+        lists: Mapping[str, PickledList] | None = None,
     ) -> tuple[DataFrame, DataFrame | None]:
         """The matches and the events that cannot be read; and lines that Spark could not read."""
         corrupt = None
@@ -271,6 +288,7 @@ class MicroBatches:
             keep=self._keep,
             attributes=self._attributes,
             rejects=reason,
+            lists=lists,
             **self._options,
         )
         return matched, corrupt
