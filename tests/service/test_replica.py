@@ -191,6 +191,27 @@ def test_who_was_away_for_long_reads_all_rules(
             assert matches(replica, {"n": 1})[1] == ["r8", "r9"]
 
 
+def test_what_a_replica_suspends_stays_so_until_it_is_changed(settings: Settings) -> None:
+    with served(settings) as service:
+        http = service.http
+        http.put("/rules", json=[{"id": name, "rule": "n = 1"} for name in "abc"])
+        with served(settings.changed(replica=True)) as replica:
+            follower = replica.service.follower  # type: ignore[attr-defined]
+            follower.live.suspend([Suspension("a", "it is costly"), Suspension("b", "too")])
+            assert matches(replica, {"n": 1})[1] == ["c"]
+            with follower._following:  # it has not heard of the change when it maps the snapshot
+                http.put("/rules/b", json={"rule": "n = 1"})
+            service.service.rules.save()
+            until(lambda: at_same_version(service, replica))
+            follower.map_newest()
+            assert matches(replica, {"n": 1})[1] == ["b", "c"]
+            assert follower.suspended == {"a"}
+            http.put("/rules/a", json={"rule": "n >= 1"})
+            until(lambda: at_same_version(service, replica))
+            assert matches(replica, {"n": 1})[1] == ["a", "b", "c"]
+            assert not follower.suspended
+
+
 class Changing:
     """Changes the rules of a service, and knows which rules each version had."""
 

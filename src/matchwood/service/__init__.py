@@ -22,7 +22,7 @@ housekeeping  work that is repeated beside requests; matching_service: what both
 delivery/     the way of an event from its acceptance to its subscribers
 rules/        rules, subscriptions and the event schema, in memory and in the database
 storage/      the database, the lock on it, the threads that write and read
-settings, problems, rates, keys, limits, loading, metrics, logs, times
+settings, problems, nesting, rates, keys, limits, loading, metrics, logs, times
 
 `page/` has the static files of the page at `/`.
 """

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from sqlalchemy import Engine
@@ -47,6 +48,8 @@ class Replica(MatchingService):
         super().__init__(settings)
         self._saves = saves
         self._opened = False
+        # To follow and to save, which must not wait for large events that are being matched.
+        self._following_threads = ThreadPoolExecutor(2, "rules")
         self._housekeeping = Housekeeping()
         self._changed = asyncio.Event()
         self._following: asyncio.Task[None] | None = None
@@ -120,7 +123,8 @@ class Replica(MatchingService):
         await self._run(self.follower.save)
 
     async def _run(self, work: Any, *arguments: Any) -> Any:
-        return await asyncio.get_running_loop().run_in_executor(self.bulk_threads, work, *arguments)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._following_threads, work, *arguments)
 
     async def close(self) -> None:
         self.closing.set()
@@ -132,6 +136,7 @@ class Replica(MatchingService):
         if self._notices is not None:
             await asyncio.to_thread(self._notices.close)
         await asyncio.to_thread(self.live_rules.timed.close)
+        self._following_threads.shutdown()
         self.threads.shutdown()
         self.bulk_threads.shutdown()
         self._engine.dispose()

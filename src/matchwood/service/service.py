@@ -150,7 +150,7 @@ class Service(MatchingService):
         self.subscriptions.load_counts()
         self.index.timed.suspend = self.subscriptions.suspend
         self.rules = RuleSet(
-            engine, writer, self.threads, settings, database, check_rule, **made_with
+            engine, writer, self.bulk_threads, settings, database, check_rule, **made_with
         )
         self.lists.changing = self.rules.live.change
         self.rules.load()
@@ -198,6 +198,7 @@ class Service(MatchingService):
             if self._lock_watch is None or not self._lock_watch.is_lost:
                 await self._save()
             self.index.close()
+            self.rules.close()
         self.threads.shutdown()
         self.bulk_threads.shutdown()
         if self._opened:
@@ -216,10 +217,9 @@ class Service(MatchingService):
 
     async def _save(self) -> None:
         """Save snapshots. Without them, a service that starts builds the index again."""
-        loop = asyncio.get_running_loop()
         for save in (self.index.save, self.rules.save):
             try:
-                await loop.run_in_executor(self.threads, save)
+                await asyncio.to_thread(save)
             except OSError as error:  # for instance because the disk is full
                 log.error("a snapshot cannot be saved", extra={"error": str(error)})
 

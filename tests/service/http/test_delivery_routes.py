@@ -3,6 +3,7 @@
 import json
 import threading
 import time
+from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -121,9 +122,17 @@ def test_what_a_subscription_carries_comes_with_its_events(service: Served, data
 
 
 def test_data_that_cannot_be_stored_is_refused(service: Served) -> None:
-    for data in ("a\0b", "x" * (1 << 20)):
+    deep: list[Any] = []
+    for _ in range(300):  # more than writers of JSON agree to, so that it could not be shown
+        deep = [deep]
+    for data in ("a\0b", "x" * (1 << 20), deep):
         asked = {"rule": "a", "subscriber": "ann", "data": data}
         assert service.http.post("/subscriptions", json=asked).status_code in (413, 422)
+        assert service.http.put("/rules/a", json={"rule": "a", "data": data}).status_code in (
+            413,
+            422,
+        )
+    assert service.http.get("/subscriptions").status_code == 200
 
 
 def _messages(lines, count: int):

@@ -15,7 +15,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from matchwood.service.http.server import serve
 from matchwood.service.logs import JsonLines, request_id
+from matchwood.service.settings import SettingsError
 from matchwood.service.storage.database import open_engine
 from matchwood.service.storage.database_lock import locked_database
 from service.serving import Served, free_port, served, settings_in
@@ -149,6 +151,13 @@ def test_the_command_says_what_is_wrong_with_its_settings(tmp_path) -> None:
     done = subprocess.run([*command, "--host", "0.0.0.0"], capture_output=True, text=True)
     assert done.returncode == 2
     assert "without keys" in done.stderr
+
+
+def test_replicas_are_not_started_with_wrong_settings(tmp_path) -> None:
+    """Each worker would end, and be started again, for ever."""
+    wrong = settings_in(tmp_path, replica=True, workers=2, operators="no_such_module")
+    with pytest.raises(SettingsError, match="no_such_module"):
+        serve(wrong)
 
 
 def test_a_method_that_a_path_lacks_is_told_which_it_has(service: Served) -> None:

@@ -130,6 +130,16 @@ def test_a_publication_that_is_repeated_is_accepted_once(tmp_path) -> None:
             assert [one.matched for one in batch] == [1, 0]
             assert client.publish({"again": 1}, idempotency_key="one").matched == 1
         assert len(running.fetch(made)) == 3
+        schema = {"attributes": {"m": "number"}, "types": {"thing": {"m": "mandatory"}}}
+        assert running.http.put("/schema", json=schema).status_code == 409
+        running.http.delete(f"/subscriptions/{made['id']}", headers=running.as_subscriber(made))
+        assert running.http.put("/schema", json=schema).status_code == 200
+        assert running.http.post("/events", json={"again": 1}).status_code == 422
+        still = running.http.post("/events", json={"again": 1}, headers=headers)
+        assert (still.status_code, still.json()) == (202, first.json())
+        unknown = running.http.post("/events", json={}, headers={"Idempotency-Key": "new"})
+        assert unknown.status_code == 422
+        running.http.delete("/schema").raise_for_status()
         for bad in ("", "x" * 256, "a b"):
             odd = running.http.post("/events", json={}, headers={"Idempotency-Key": bad})
             assert odd.status_code == 422

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 from typing import Any
 
 import pytest
 
+from matchwood.service.rules.subscription_store import SubscriptionStore
 from service.delivery.receiver import Receiver
 from service.delivery.test_webhooks import hook, until
 from service.serving import Served, served, settings_in
@@ -128,3 +130,51 @@ def test_a_ticket_can_be_replaced(service: Served) -> None:
     shown = service.http.get(path, headers=service.as_subscriber(new))
     assert shown.status_code == 200
     assert "ticket" not in shown.json()
+
+
+def test_a_ticket_that_is_replaced_while_its_stream_begins_is_of_no_use(
+    service: Served, monkeypatch
+) -> None:
+    made = service.subscribe("ticket = 2")
+    path = f"/subscriptions/{made['id']}"
+    check = SubscriptionStore.authorised
+    checks: list[str | None] = []
+
+    def replaced_after_the_check(
+        store: SubscriptionStore, name: str, ticket: str | None, admin: bool = False
+    ) -> Any:
+        checks.append(ticket)
+        row = check(store, name, ticket, admin)
+        if len(checks) == 1:
+            replaced = service.http.post(f"{path}/ticket", headers=service.as_subscriber(made))
+            assert replaced.status_code == 200
+        return row
+
+    monkeypatch.setattr(SubscriptionStore, "authorised", replaced_after_the_check)
+    streamed = service.http.get(f"{path}/stream", headers=service.as_subscriber(made))
+    assert streamed.status_code == 403
+    assert service.service.streams.taken == 0
+
+
+def test_an_event_that_is_skipped_while_it_is_sent_fails_nothing(
+    patient: Served, receiver: Receiver
+) -> None:
+    sent, skipped = Event(), Event()
+
+    def slow(message: dict[str, Any]) -> int:
+        if message["event"]["n"] == 0:
+            sent.set()
+            assert skipped.wait(15)
+            return 500
+        return 204
+
+    receiver.answer = slow
+    made = hook(patient, receiver, "slow = 1")
+    ids = [one["id"] for one in patient.publish([{"slow": 1, "n": n} for n in range(2)])["results"]]
+    assert sent.wait(15)
+    assert ask(patient, made, "skip", event=ids[0]).status_code == 200
+    skipped.set()
+    until(lambda: len(receiver.calls) == 2)
+    until(lambda: state(patient, made)["waiting"] == 0)
+    after = state(patient, made)
+    assert (after["attempts"], after["last_error"], after["dead_letters"]) == (0, None, 1)

@@ -4,14 +4,21 @@ import itertools
 import random
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import httpx
 import pytest
 
 from matchwood.match.store.part_store import PartStore
-from matchwood.service.rules.timed_matching import MatchTimeout, TimedEvent
+from matchwood.matcher import Matcher
+from matchwood.service.rules.timed_matching import (
+    MatchTimeout,
+    Suspension,
+    TimedEvent,
+    TimedMatching,
+)
+from matchwood.service.settings import Limits
 from service.serving import Served, served, settings_in
 
 LIMITS = {"match_seconds": 0.2, "rule_seconds": 0.1}
@@ -175,6 +182,58 @@ def test_suspended_rules_can_be_deleted_and_replaced(timed: Served) -> None:
     assert (replaced["added"], replaced["changed"], replaced["removed"]) == (0, 1, 0)
     found = timed.http.post("/match", json={"event": {"x": 1}}).json()["results"][0]["matches"]
     assert sorted(one["id"] for one in found) == ["b", "c"]
+
+
+def test_rules_are_suspended_while_others_are_set(timed: Served) -> None:
+    """A change waits for a suspension or the other way round, but never each for the other."""
+    service = timed.service
+    timed.http.put("/rules/costly", json={"rule": "x = 1"}).raise_for_status()
+    begin = threading.Event()
+
+    def suspend() -> None:
+        assert begin.wait(30)
+        service.rules.suspend([Suspension("costly", "a test")])
+
+    # What suspends are the threads that match: all of them are busy with it.
+    suspending = [service.threads.submit(suspend) for _ in range(service.threads._max_workers)]
+    changes: list[tuple[Callable[..., httpx.Response], str, Any]] = [
+        (timed.http.put, "/rules/other", {"json": {"rule": "y = 1"}}),
+        (timed.http.delete, "/rules/other", {}),
+        (timed.http.put, "/rules", {"json": [{"id": "new", "rule": "z = 1"}]}),
+    ]
+    changed = [threading.Thread(target=do, args=(path,), kwargs=more) for do, path, more in changes]
+    for thread in changed:
+        thread.start()
+    deadline = time.monotonic() + 30
+    while not service.rules._in_order.locked():
+        assert time.monotonic() < deadline
+    begin.set()
+    for future in suspending:
+        future.result(30)
+    for thread in changed:
+        thread.join(30)
+    assert not any(thread.is_alive() for thread in changed)
+
+
+def test_a_search_for_costly_rules_waits_for_no_suspension() -> None:
+    """Whoever waits for the search may hold what the suspension needs."""
+    timed = TimedMatching(Limits(rule_seconds=1e-9), {})
+    matcher = Matcher({"costly": "contains(words, 'x')"})
+    event = {"words": "y" * 100}
+    suspended = []
+
+    def suspend(suspensions: list[Suspension]) -> None:
+        suspended.append(suspensions[0].id)
+        if len(suspended) == 1:
+            other = threading.Thread(target=timed._search, args=(matcher.store.snapshot, event))
+            other.start()
+            other.join(30)
+            assert not other.is_alive()
+
+    timed.suspend = suspend
+    timed._search(matcher.store.snapshot, event)
+    assert suspended == ["costly", "costly"]
+    timed.close()
 
 
 def test_new_rules_are_built_before_a_large_event(timed: Served, monkeypatch) -> None:

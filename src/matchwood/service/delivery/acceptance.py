@@ -20,7 +20,7 @@ from matchwood.service.delivery.cloud_events import (
     CLOUD_EVENTS,
     check_cloud_events,
 )
-from matchwood.service.delivery.event_bodies import events_of
+from matchwood.service.delivery.event_bodies import EventBatch, events_of
 from matchwood.service.delivery.outbox import Outbox, StoredEvent
 from matchwood.service.delivery.publications import NamedPublication, PublishedEvent
 from matchwood.service.limits import ConcurrencyLimit, RateLimit
@@ -69,6 +69,13 @@ class MatchedBatch(NamedTuple):
     single: bool  # it was one event, rather than a batch
 
 
+class RefusedBatch(NamedTuple):
+    """The events of a request that cannot be accepted now."""
+
+    problem: RequestProblem
+    single: bool
+
+
 class Acceptance:
     """Accepts events for delivery, or refuses them."""
 
@@ -106,6 +113,8 @@ class Acceptance:
         with self._under_way.slot(key):
             threads = self._threads if len(body) < BULKY_BYTES else self._bulk_threads
             batch = await loop.run_in_executor(threads, self._matched, kind, body, key)
+            if isinstance(batch, RefusedBatch):
+                return await self._accepted_before(batch, named)
             if not batch.bodies:
                 return AcceptedBatch([], batch.single, False)
             waiting = self._store(batch.bodies, batch.matches, named)
@@ -116,10 +125,34 @@ class Acceptance:
             self._metrics.matches.inc(sum(len(event.matches) for event in stored))
             return AcceptedBatch(_told(stored), batch.single, False)
 
-    def _matched(self, kind: str, body: bytes, key: str) -> MatchedBatch:
+    async def _accepted_before(
+        self, refused: RefusedBatch, named: NamedPublication | None
+    ) -> AcceptedBatch:
+        """What was answered when the same was accepted earlier; otherwise the problem it has now.
+
+        Since then the schema may be another, or the outbox full.
+        """
+        if named is None:
+            raise refused.problem
+
+        def work(connection: Connection, counters: Counters) -> list[PublishedEvent] | None:
+            return named.earlier(connection)
+
+        earlier = await asyncio.wrap_future(self._writer.submit(work))
+        if earlier is None:
+            raise refused.problem
+        return AcceptedBatch(earlier, refused.single, True)
+
+    def _matched(self, kind: str, body: bytes, key: str) -> MatchedBatch | RefusedBatch:
         batch = events_of(kind, body, self._limits)
         if kind in (CLOUD_EVENT, CLOUD_EVENTS):
             check_cloud_events(kind, batch)
+        try:
+            return self._matched_batch(batch, key)
+        except RequestProblem as problem:
+            return RefusedBatch(problem, batch.single)
+
+    def _matched_batch(self, batch: EventBatch, key: str) -> MatchedBatch:
         self._check_room(len(batch.events))
         self._rate.take(key, len(batch.events))
         for index, event in enumerate(batch.events):

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from matchwood.language.errors import EventError
 from matchwood.language.events import MAX_DEPTH, Event
+from matchwood.service.nesting import nests_within
 from matchwood.service.problems import RequestProblem, event_problem
 from matchwood.service.settings import Limits
 
@@ -120,21 +121,6 @@ def check_depth(event: dict[str, Any], index: int) -> bool:
         error = EventError(f"objects and lists nest at most {MAX_DEPTH} deep")
         raise event_problem(error, index)
     return True
-
-
-def nests_within(value: Any, levels: int) -> bool:
-    """Whether objects and lists are in each other at most so many levels deep.
-
-    >>> nests_within({"a": [[]]}, 3), nests_within({"a": [[]]}, 2)
-    (True, False)
-    """
-    level = [value]
-    for _ in range(levels):
-        containers = (held.values() if isinstance(held, dict) else held for held in level)
-        level = [inner for held in containers for inner in held if isinstance(inner, dict | list)]
-        if not level:
-            return True
-    return False
 
 
 def _from_json(body: bytes) -> tuple[list[Any], bool]:

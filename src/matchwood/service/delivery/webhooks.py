@@ -281,6 +281,8 @@ class WebhookSender:
             if event.number <= self._roster.cursor(number):
                 continue  # it was skipped or acknowledged by hand
             error = await self._send(webhook, number, event)
+            if event.number <= self._roster.cursor(number):
+                continue  # it was skipped while it was being sent
             if error is not None:
                 failing = self._failed(number, event, error)
                 if failing.attempts < self._settings.attempts:

@@ -41,11 +41,14 @@ async def stream(request: Request, service: Ready, secret: Secret, name: str) ->
     """
     row = await authorised(service, name, secret)
     _acknowledge_last(request, service, row.number)
-    slot = ExitStack()
-    slot.enter_context(service.streams.slot(row.key))  # raises its problem before the stream begins
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    parts = _stream(service, row.number, row.data)
-    return PiecesResponse(service, parts, slot, media_type="text/event-stream", headers=headers)
+    with ExitStack() as slot:  # it raises its problem before the stream begins
+        slot.enter_context(service.streams.slot(row.key))
+        watch = slot.enter_context(service.delivery.watchers.watching(row.number))
+        await authorised(service, name, secret)  # a ticket replaced from now on ends the watch
+        parts = _stream(service, row.number, row.data, watch)
+        kind = "text/event-stream"
+        return PiecesResponse(service, parts, slot.pop_all(), media_type=kind, headers=headers)
 
 
 @router.get("/subscriptions/{name}/events", response_model=EventsPolled)
@@ -132,7 +135,7 @@ def _acknowledge_last(request: Request, service: Service, number: int) -> None:
         service.delivery.cursors.acknowledge(number, int(last))
 
 
-async def _stream(service: Service, number: int, data: str) -> AsyncGenerator[bytes]:
+async def _stream(service: Service, number: int, data: str, watch: Watch) -> AsyncGenerator[bytes]:
     position = service.roster.cursor(number)
     deadline = time.monotonic() + service.settings.stream_seconds
     due_events = service.delivery.due_events
@@ -142,24 +145,23 @@ async def _stream(service: Service, number: int, data: str) -> AsyncGenerator[by
         return await due_events.after(number, first, PIECE_EVENTS)
 
     yield f"retry: {RETRY_MILLISECONDS}\n\n".encode()
-    with service.delivery.watchers.watching(number) as watch:
-        while not _is_over(service, number, watch):
-            watch.clear()
-            if due_events.any_after(number, max(position, service.roster.cursor(number))):
-                messages = partial(_messages, data)
-                async with aclosing(budgeted(service, after, messages)) as pieces:
-                    async for last, count, piece in pieces:
-                        position = last
-                        service.metrics.delivered.labels("stream").inc(count)
-                        yield piece
-                        if _is_over(service, number, watch):
-                            return
-                continue
-            left = deadline - time.monotonic()
-            if left <= 0:
-                return
-            if not await _wait(service, watch, min(left, service.settings.heartbeat)):
-                yield b": still here\n\n"
+    while not _is_over(service, number, watch):
+        watch.clear()
+        if due_events.any_after(number, max(position, service.roster.cursor(number))):
+            messages = partial(_messages, data)
+            async with aclosing(budgeted(service, after, messages)) as pieces:
+                async for last, count, piece in pieces:
+                    position = last
+                    service.metrics.delivered.labels("stream").inc(count)
+                    yield piece
+                    if _is_over(service, number, watch):
+                        return
+            continue
+        left = deadline - time.monotonic()
+        if left <= 0:
+            return
+        if not await _wait(service, watch, min(left, service.settings.heartbeat)):
+            yield b": still here\n\n"
 
 
 async def _wait(service: Service, watch: Watch, seconds: float) -> bool:

@@ -17,6 +17,7 @@ from multiprocessing.context import SpawnProcess
 from matchwood.service.http.app import create_replica_app
 from matchwood.service.http.uvicorn_server import Server, server_config
 from matchwood.service.logs import log_to_standard_error
+from matchwood.service.replica import Replica
 from matchwood.service.settings import Settings, SettingsError
 
 log = logging.getLogger("matchwood.service")
@@ -108,6 +109,7 @@ def _work(settings: Settings, listening: socket.socket, alive: Connection, saves
 
 def serve_replicas(settings: Settings) -> None:
     """Serve with several replicas until told to stop."""
+    Replica(settings).open()  # so that errors in the settings are reported before workers start
     log_to_standard_error(settings.log_level)
     ending = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from matchwood.language.events import MAX_DEPTH
+from matchwood.service.nesting import nests_within
 from matchwood.service.problems import RequestProblem
 from matchwood.service.settings import Limits
 from matchwood.tables.rule_data import data_text
@@ -10,6 +12,8 @@ from matchwood.tables.rule_data import data_text
 def checked_data(data: object, limits: Limits) -> str:
     """Data as JSON text, empty if there is none, or a problem."""
     try:
+        if not nests_within(data, MAX_DEPTH):
+            raise ValueError(f"the data of a rule nests at most {MAX_DEPTH} deep")
         text = data_text(data)
         if "\\u0000" in text:
             raise ValueError("the data of a rule must not contain the character U+0000")

@@ -8,7 +8,7 @@ found may be that of no version, and is found again.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
 
@@ -81,9 +81,10 @@ class LiveRules:
             after = before.version if version is None else version
             self.state = RulesState(after, before.matcher)
 
-    def replace(self, version: int, matcher: Matcher) -> None:
-        """Use another matcher from now on."""
+    def replace(self, version: int, matcher: Matcher, without: Iterable[str] = ()) -> None:
+        """Use another matcher from now on, `without` some of its rules."""
         with self._changing:
+            matcher.remove(list(without))
             self.state = RulesState(version, matcher)
 
     def frozen(self) -> tuple[int, Snapshot]:

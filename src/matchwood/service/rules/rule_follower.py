@@ -80,6 +80,7 @@ class RuleFollower:
                 self._read_lists(connection, now)
                 is_new = not self._is_loaded or now.schema != self._schema_version
                 start = self._start(connection, now) if is_new else None
+                self._resume_changed(connection)
                 version = self.live.state.version if start is None else start[0]
                 if is_new and start is None:
                     changes = changes_since(connection, None)
@@ -127,13 +128,17 @@ class RuleFollower:
             lists.update(newest)
             self._change(matcher, changes)
             lists.become(newest)  # without those that no rule names any more
-        self.suspended.difference_update(changes.gone, (rule.id for rule in changes.rules))
 
     def _swap(self, matcher: Matcher, changes: RuleChanges) -> None:
         """Use another matcher, once it has the changes."""
         self._change(matcher, changes)
-        self.live.replace(changes.version, matcher)
-        self.suspended.clear()
+        self.live.replace(changes.version, matcher, without=self.suspended)
+
+    def _resume_changed(self, connection: Connection) -> None:
+        """Match rules again that were suspended here, and set since."""
+        if self.suspended:
+            newer = changes_since(connection, self.live.state.version)
+            self.suspended.difference_update(newer.gone, (rule.id for rule in newer.rules))
 
     def _change(self, matcher: Matcher, changes: RuleChanges) -> None:
         matcher.remove(changes.gone)
@@ -208,6 +213,7 @@ class RuleFollower:
             with one_moment(self._engine) as connection:
                 same_schema = current_versions(connection).schema == self._schema_version
                 changes = changes_since(connection, start[0])
+                self._resume_changed(connection)
             if same_schema and not changes.whole:
                 self._swap(start[1], changes)
                 self._mapped = start[0]

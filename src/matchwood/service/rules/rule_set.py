@@ -66,7 +66,9 @@ class RuleSet:
     ) -> None:
         self._engine = engine
         self._writer = writer
-        self._threads = threads
+        self._building = threads  # where the rules of uploads are built
+        # Changes have a thread of their own: those that match may wait for a change to end.
+        self._changes = ThreadPoolExecutor(1, "rules")
         self._limits = settings.limits
         self._folder = settings.data
         self._prefix = f"rules-{database:x}-"
@@ -142,6 +144,10 @@ class RuleSet:
 
     def _snapshot(self, version: int) -> Path:
         return self._folder / f"{self._prefix}{version}.mw"
+
+    def close(self) -> None:
+        """No change is made any more."""
+        self._changes.shutdown()
 
     # Reading
 
@@ -228,11 +234,11 @@ class RuleSet:
             is_new = rule.id not in self.matcher and rule.id not in self.suspended
             diff = Diff([rule.id], [], []) if is_new else Diff([], [rule.id], [])
             try:  # refuse a rule that cannot be compiled before it is written
-                await loop.run_in_executor(self._threads, self._compile, rule)
+                await loop.run_in_executor(self._changes, self._compile, rule)
             except RuleError as error:
                 raise rule_problem(error) from None
             version = await self._write(diff, {rule.id: rule}, expected)
-            await loop.run_in_executor(self._threads, self._add, rule, version)
+            await loop.run_in_executor(self._changes, self._add, rule, version)
             self.suspended.pop(rule.id, None)
             return version, is_new
 
@@ -269,10 +275,14 @@ class RuleSet:
             if rule_id not in self.matcher and rule_id not in self.suspended:
                 raise RequestProblem("not-found", f"there is no rule {rule_id!r}")
             version = await self._write(Diff([], [], [rule_id]), {}, expected)
-            with self.live.change(version) as matcher:
-                matcher.remove([rule_id])
+            loop = asyncio.get_running_loop()
+            await loop.run_in_executor(self._changes, self._remove, rule_id, version)
             self.suspended.pop(rule_id, None)
             return version
+
+    def _remove(self, rule_id: str, version: int) -> None:
+        with self.live.change(version) as matcher:
+            matcher.remove([rule_id])
 
     async def replace(
         self, replacement: list[RuleDetails], expected: int | None, dry_run: bool
@@ -280,16 +290,16 @@ class RuleSet:
         """Replace all rules in one step. Returns the version, and what has changed."""
         loop = asyncio.get_running_loop()
         new = {rule.id: rule for rule in replacement}
-        matcher = await loop.run_in_executor(self._threads, self._built, list(new.values()))
+        matcher = await loop.run_in_executor(self._building, self._built, list(new.values()))
         async with self._exclusively():
-            diff = await loop.run_in_executor(self._threads, self._diff, new)
+            diff = await loop.run_in_executor(self._changes, self._diff, new)
             if dry_run or not diff:
                 self._expect(expected)
                 return self.version, diff
             if matcher.schema is not self._made_with.get("schema"):  # it was set meanwhile
-                await loop.run_in_executor(self._threads, self._adopt_schema, matcher)
+                await loop.run_in_executor(self._changes, self._adopt_schema, matcher)
             version = await self._write(diff, new, expected)
-            self._use(version, matcher)
+            await loop.run_in_executor(self._changes, self._use, version, matcher)
             self.suspended = {}
             return version, diff
 

@@ -254,27 +254,33 @@ class TimedMatching:
     # Who is to blame
 
     def _search(self, snapshot: Snapshot, event: Mapping[str, Any]) -> None:
-        """Suspend the rules that take too long with an event; one search at a time."""
-        with self._searching:
-            limit = self._limits.rule_seconds
-            begun = thread_time()
-            found: list[Suspension] = []
-            for rule in costliest(snapshot, event):
-                seconds = self._seconds_alone(rule, event)
-                if limit and seconds > limit:
-                    reason = (
-                        f"it took over {limit:g} s of processor time with one event "
-                        f"(found {seconds:.2g} s): change the rule to resume it"
-                    )
-                    found.append(Suspension(rule.id, reason))
-                if thread_time() - begun > SEARCH_SECONDS:
-                    break
-            for rule_id, reason in found:
-                log.warning("a rule is suspended", extra={"rule": rule_id, "reason": reason})
-            if found:
-                self.suspend(found)
-            else:
-                log.warning("no single rule is to blame for an event that took long to match")
+        """Suspend the rules that take too long with an event."""
+        with self._searching:  # one at a time
+            found = self._costly(snapshot, event)
+        # Not while others wait to search: they may hold what a suspension waits for.
+        if found:
+            self.suspend(found)
+        else:
+            log.warning("no single rule is to blame for an event that took long to match")
+
+    def _costly(self, snapshot: Snapshot, event: Mapping[str, Any]) -> list[Suspension]:
+        """The rules that take too long with an event."""
+        limit = self._limits.rule_seconds
+        begun = thread_time()
+        found: list[Suspension] = []
+        for rule in costliest(snapshot, event):
+            seconds = self._seconds_alone(rule, event)
+            if limit and seconds > limit:
+                reason = (
+                    f"it took over {limit:g} s of processor time with one event "
+                    f"(found {seconds:.2g} s): change the rule to resume it"
+                )
+                found.append(Suspension(rule.id, reason))
+            if thread_time() - begun > SEARCH_SECONDS:
+                break
+        for rule_id, reason in found:
+            log.warning("a rule is suspended", extra={"rule": rule_id, "reason": reason})
+        return found
 
     def _seconds_alone(self, rule: RuleDetails, event: Mapping[str, Any]) -> float:
         """Seconds of processor time that one rule takes with an event, once it is built."""
