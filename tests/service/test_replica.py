@@ -99,8 +99,9 @@ def test_a_replica_follows_lists(pair: tuple[Served, Served]) -> None:
     put = service.http.put
 
     def same(event: dict[str, Any], found: list[str]) -> None:
-        until(lambda: matches(replica, event)[1] == found)
-        assert matches(service, event) == matches(replica, event)
+        expected = matches(service, event)
+        assert expected[1] == found
+        until(lambda: matches(replica, event) == expected)
 
     put("/lists/tor", json=["x"]).raise_for_status()
     put("/rules/a", json={"rule": "ip in list 'tor'"}).raise_for_status()
