@@ -15,7 +15,8 @@ from weakref import WeakKeyDictionary
 
 from pyspark.sql import DataFrame, SparkSession
 
-# Settings of every session that is started here, unless the caller sets them.
+# Settings of every session that is started here, unless the caller sets them. A server of Spark
+# Connect that runs already has its own, and warns of each that cannot be changed.
 DEFAULT_SETTINGS = {"spark.ui.showConsoleProgress": "false"}
 # Settings that say where Spark is.
 LOCATION_SETTINGS = {"spark.master", "spark.remote"}
@@ -69,7 +70,7 @@ def session_for_work(settings: Mapping[str, str] | None = None) -> SparkSession:
     active = SparkSession.getActiveSession()
     if active is not None:
         return active
-    chosen = {**DEFAULT_SETTINGS, **(settings or {})}
+    chosen = {**_defaults(settings or {}), **(settings or {})}
     if LOCATION_SETTINGS & set(chosen) or LOCATION_VARIABLES & set(os.environ):
         spark = _started(chosen)
     else:
@@ -78,6 +79,16 @@ def session_for_work(settings: Mapping[str, str] | None = None) -> SparkSession:
     if not submitted and is_local(spark):
         spark.sparkContext.setLogLevel(chosen.get("spark.log.level", "ERROR"))
     return spark
+
+
+def _defaults(settings: Mapping[str, str]) -> Mapping[str, str]:
+    """The settings that nobody has to give.
+
+    >>> _defaults({"spark.remote": "sc://server:15002"})
+    {}
+    """
+    remote = settings.get("spark.remote", os.environ.get("SPARK_REMOTE", ""))
+    return {} if remote.startswith("sc://") else DEFAULT_SETTINGS
 
 
 def _started(settings: Mapping[str, str]) -> SparkSession:
