@@ -510,6 +510,7 @@ def test_lists_change_without_the_rules(spark, form, tmp_path, writer):
     form["rejects"] = form["rejects"] | {"mode": "overwrite"}
     summary = run(form, spark)
     assert (summary.rules, summary.rules_rejected) == (1, 1)
+    assert summary.places["lists.ages"] == f"{tmp_path}/ages.csv"
     right = {(e["key"], "listed") for e in EVENTS if e["age"] in (7, 11)}
     assert set(pairs(spark, tmp_path / "matches")) == right
     bad = spark.read.parquet(str(tmp_path / "bad")).collect()

@@ -439,4 +439,5 @@ def places(pipeline: Pipeline) -> dict[str, str]:
     """Where rows come from and go to, by section, without passwords."""
     sections = ("rules", "events", "matches", "rejects", "rejected_rules")
     ends = {name: end for name in sections if (end := getattr(pipeline, name)) is not None}
+    ends |= {f"lists.{name}": source for name, source in pipeline.lists.items()}
     return {name: re.sub(r"//[^/@]*@", "//…@", location(end)) for name, end in ends.items()}
