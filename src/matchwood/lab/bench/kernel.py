@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from matchwood.kernels.readiness import wait_for_kernels
 from matchwood.lab.workloads.abe_gen import AbeGen
 from matchwood.match.batch.codes.batch_codes import BatchCodes, codes_of_rows
 from matchwood.match.event.encode import encode
@@ -52,7 +53,11 @@ class Kernel:
 
 
 def warm_up() -> None:
-    """Compile the kernels of matching, or load them from the cache, before anything is timed."""
+    """Compile the kernels of matching, or load them from the cache, before anything is timed.
+
+    While kernels are still being compiled, few rules and calls are decided without them.
+    """
+    wait_for_kernels()
     small = AbeGen(rules=2_000, seed=7)
     matcher = Matcher(enumerate(small.texts()))
     events = small.events(200)
