@@ -32,6 +32,10 @@ def test_list(command):
             ("report",),
             "bench-results/small.jsonl: no results; matchwood bench run --scale small makes them",
         ),
+        (
+            ("run", "fontoura-fig7", "--value", "9"),
+            "no value '9' at scale small: expected some of 1, 2, 3, 4",
+        ),
     ],
 )
 def test_misuse(command, arguments, message):
@@ -42,11 +46,15 @@ def test_misuse(command, arguments, message):
 @pytest.mark.slow
 def test_run_and_report(command, tmp_path: Path):
     run = ("bench", "run", "fontoura-fig7", "--output", "r.jsonl", "--gib", "1", "--events", "30")
-    code, out, err = command(*run, "--json")
+    code, out, err = command(*run, "--value", "1", "--json")
     figures = json.loads(out)
     assert (code, figures["experiments"]) == (0, ["fontoura-fig7"]), err
-    assert sum(figures["points"].values()) == 16
-    assert "1 of 16: engine on fontoura (rules 20, depth 1): " in err
+    assert sum(figures["points"].values()) == 4
+    assert "1 of 4: engine on fontoura (rules 20, depth 1): " in err
+    code, out, err = command(*run)
+    assert code == 0
+    assert "4 there already" in out
+    assert "5 of 16: engine on fontoura (rules 20): " in err
     records = [json.loads(line) for line in (tmp_path / "r.jsonl").read_text("utf-8").splitlines()]
     assert {record["events"] for record in records} == {30}
     code, out, _ = command(*run)

@@ -72,6 +72,10 @@ def run_experiments(
     events: Annotated[
         int | None, typer.Option(min=1, help="How many events each point is measured with.")
     ] = None,
+    values: Annotated[
+        list[str] | None,
+        typer.Option("--value", help="Only this value of what is varied; may be repeated."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Run experiments, except the points that have a result already."""
@@ -80,7 +84,7 @@ def run_experiments(
     from matchwood.lab.experiments.running.points import BUDGETS
     from matchwood.lab.experiments.running.result_file import Results
 
-    chosen = choose(names or [], scale)
+    chosen = only(choose(names or [], scale), scale, values or [])
     usual = BUDGETS[scale]
     budget = replace(
         usual,
@@ -122,6 +126,7 @@ def report_experiments(
     It has plots, the figures of the papers beside them, and what the results answer.
     """
     from matchwood.lab.experiments.report.comparisons import answers
+    from matchwood.lab.experiments.report.page import outcomes_by_paper
     from matchwood.lab.experiments.report.page import page as written
     from matchwood.lab.experiments.running.result_file import Results
 
@@ -136,7 +141,9 @@ def report_experiments(
     target = page or results.path.with_suffix(".html")
     target.write_text(written(chosen, scale, results), encoding="utf-8")
     if as_json:
-        print_json({"page": str(target), **answers(chosen, scale, results).to_json()})
+        sentences = outcomes_by_paper(chosen.values(), scale, results)
+        told = answers(chosen, scale, results).to_json()
+        print_json({"page": str(target), "sentences": sentences, **told})
     else:
         print(target)
 
@@ -156,6 +163,26 @@ def choose(names: list[str], scale: str) -> dict[str, Experiment]:
             misuse(f"no experiment {name!r}: matchwood bench list names them")
         chosen.update(matching)
     return chosen or known
+
+
+def only(chosen: dict[str, Experiment], scale: str, values: list[str]) -> dict[str, Experiment]:
+    """The experiments that have some of these values, with no others; all as they are without."""
+    if not values:
+        return chosen
+    known = {str(value) for experiment in chosen.values() for value in experiment.values[scale]}
+    for value in values:
+        if value not in known:
+            misuse(
+                f"no value {value!r} at scale {scale}: expected some of {', '.join(sorted(known))}"
+            )
+    cut = {
+        name: replace(
+            experiment,
+            values={scale: tuple(v for v in experiment.values[scale] if str(v) in values)},
+        )
+        for name, experiment in chosen.items()
+    }
+    return {name: experiment for name, experiment in cut.items() if experiment.values[scale]}
 
 
 def results_file(output: Path | None, scale: str) -> Path:

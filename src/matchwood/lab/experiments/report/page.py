@@ -63,7 +63,7 @@ def page(chosen: Mapping[str, Experiment], scale: str, results: Results) -> str:
     """The whole page, as text."""
     summary = answers(chosen, scale, results)
     sections = [_section(each, scale, results) for each in chosen.values()]
-    counted = outcomes(chosen.values(), scale, results)
+    by_paper = outcomes_by_paper(chosen.values(), scale, results)
     machines = [record["machine"] for record in results.records.values()]
     about = ", ".join(f"{name} {value}" for name, value in machines[-1].items())
     parts = [
@@ -74,7 +74,7 @@ def page(chosen: Mapping[str, Experiment], scale: str, results: Results) -> str:
         "<h1>The papers’ experiments, run again</h1>",
         f'<p class="about">scale {escape(scale)}; {escape(about)}; {len(results.records):,} points'
         "</p>",
-        *_answered(summary, counted),
+        *_answered(summary, by_paper),
         *sections,
         "</body></html>",
         "",
@@ -102,12 +102,35 @@ def outcomes(chosen: Iterable[Experiment], scale: str, results: Results) -> Coun
     return Counter(map(combined, found.values()))
 
 
-def _answered(summary: Answers, counted: Mapping[str, int]) -> Iterator[str]:
-    told = ", ".join(f"{counted.get(each, 0)} {each}" for each in reversed(OUTCOMES))
+def outcomes_by_paper(
+    chosen: Iterable[Experiment], scale: str, results: Results
+) -> dict[str, dict[str, int]]:
+    """How many sentences of each paper have each outcome, those without any included."""
+    of_paper = defaultdict(list)
+    for experiment in chosen:
+        of_paper[experiment.paper].append(experiment)
+    by_paper = {}
+    for paper, figures in of_paper.items():
+        counted = outcomes(figures, scale, results)
+        by_paper[paper] = {outcome: counted[outcome] for outcome in reversed(OUTCOMES)}
+    return by_paper
+
+
+def _answered(summary: Answers, by_paper: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
+    total = sum((Counter(counts) for counts in by_paper.values()), Counter[str]())
+    told = ", ".join(f"{total[each]} {each}" for each in reversed(OUTCOMES))
     yield (
-        f"<p>Of {sum(counted.values())} sentences of the papers about their results: {told}. A "
+        f"<p>Of {total.total()} sentences of the papers about their results: {told}. A "
         "figure that is within 10 % of the one that decides, or repeated runs that overlap, are a "
         "tie. Every sentence has one outcome, the worst of its comparisons.</p>"
+    )
+    head = ["", "sentences", *(each.removeprefix("not tried: ") for each in reversed(OUTCOMES))]
+    yield _table(
+        head,
+        [
+            [escape(paper), str(sum(counts.values())), *map(str, counts.values())]
+            for paper, counts in by_paper.items()
+        ],
     )
     yield "<h2>Does A-Tree as published beat the others here, as it did there?</h2>"
     told = "; ".join(
