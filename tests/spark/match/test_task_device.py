@@ -15,9 +15,16 @@ def test_documented_examples() -> None:
 def test_a_task_that_was_given_a_gpu_uses_it() -> None:
     environment: dict[str, str] = {}
     assert device_of(None, {"gpu": ["2", "3"]}, environment) == "gpu"
-    assert environment == {"CUDA_VISIBLE_DEVICES": "2,3"}
+    shared = {"CUDA_VISIBLE_DEVICES": "2,3", "MATCHWOOD_GPU_INDEX": "shared"}
+    assert environment == shared
     assert device_of(None, {"gpu": ["0"]}, environment) == "gpu"
-    assert environment == {"CUDA_VISIBLE_DEVICES": "2,3"}
+    assert environment == shared
+
+
+def test_the_environment_may_say_that_each_process_has_an_index_of_its_own() -> None:
+    environment = {"MATCHWOOD_GPU_INDEX": "own"}
+    assert device_of(None, {"gpu": ["0"]}, environment) == "gpu"
+    assert environment["MATCHWOOD_GPU_INDEX"] == "own"
 
 
 @pytest.mark.parametrize("asked", ["cpu", "gpu", "auto"])

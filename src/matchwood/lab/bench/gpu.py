@@ -41,6 +41,7 @@ from matchwood.lab.workloads.half_ranges import HalfRanges
 from matchwood.match.batch.batch_strategy import Pairs
 from matchwood.match.batch.codes.batch_codes import BatchCodes
 from matchwood.match.batch.gpu.card import card_name, card_problem
+from matchwood.match.batch.gpu.card_batches import given_batch
 from matchwood.match.batch.strategies.gpu_strategy import GpuStrategy
 from matchwood.match.event.event_matcher import ALL
 from matchwood.match.search.arrow_matches import best
@@ -102,7 +103,7 @@ def measure(workload: Any, options: Any, rules: int) -> Figures:
     figures["encode_rows_us"] = (time.perf_counter() - started) / len(events) * 1e6
     gpu = kernel.part.batch.gpu
     figures.update(uploaded(gpu, kernel))
-    figures.update(stages(gpu, coded[0], len(events)))
+    figures.update(stages(gpu, coded[0], len(kernel.part.segment.slots)))
     figures.update(compared(gpu, kernel, coded, quick=options.quick))
     figures.update(counts(gpu, kernel, coded))
     figures.update(best_and_left(gpu, kernel, coded))
@@ -172,15 +173,18 @@ def uploaded(gpu: GpuStrategy, kernel: Kernel) -> Figures:
     }
 
 
-def stages(gpu: GpuStrategy, codes: BatchCodes, events: int) -> Figures:
+def stages(gpu: GpuStrategy, codes: BatchCodes, slots: int) -> Figures:
     """Microseconds per event of each kernel, as the card measures them."""
     from numba import cuda
+
+    from matchwood.match.batch.gpu.card_sweep import CardSegment
 
     started = time.perf_counter()
     count = sum(len(numbers) for numbers, _ in gpu.pairs(codes, ALL, 0, codes.events))
     first_call = time.perf_counter() - started
-    worker = gpu.worker()
     segment = gpu.on_card()
+    assert isinstance(segment, CardSegment), "this process has a card of its own"
+    worker = segment.worker()
     (program, *_) = segment.programs
     wanted = segment.selection(ALL)
     names = ("gather", "place", "compute", "write", "launch")
@@ -188,10 +192,11 @@ def stages(gpu: GpuStrategy, codes: BatchCodes, events: int) -> Figures:
     for _ in range(ROUNDS):
         marks = [cuda.event() for _ in range(4)]
         started = time.perf_counter()
-        given = worker.given(codes, gpu.lazy)
+        given = given_batch(codes, slots, gpu.lazy)
+        gathered = worker.gathered(given)
         times["gather"].append((time.perf_counter() - started) * 1e3)
         marks[0].record(worker.stream)
-        batch = worker.place_given(given, codes)
+        batch = worker.place_gathered(gathered, given)
         marks[1].record(worker.stream)
         started = time.perf_counter()
         worker.compute(program, batch, codes.events)
@@ -202,7 +207,6 @@ def stages(gpu: GpuStrategy, codes: BatchCodes, events: int) -> Figures:
         marks[3].synchronize()
         for i, name in enumerate(("place", "compute", "write")):
             times[name].append(marks[i].elapsed_time(marks[i + 1]))
-    gpu.give_back(worker)
     figures = {f"{name}_us": min(each) * 1e3 / codes.events for name, each in times.items()}
     figures["kernels_us"] = sum(figures[f"{name}_us"] for name in ("place", "compute", "write"))
     return {

@@ -18,6 +18,7 @@ from matchwood.kernels.masks import EVENTS
 from matchwood.lab.bench.kernel import Kernel
 from matchwood.lab.bench.reporting import BenchOptions, Figures, report
 from matchwood.lab.workloads.abe_gen import AbeGen
+from matchwood.match.batch.gpu.card_batches import given_batch
 from matchwood.match.event.event_matcher import ALL
 from matchwood.matcher import Matcher
 
@@ -169,13 +170,18 @@ def measure(kernel: Kernel, workload: AbeGen) -> dict[str, Figures]:
     import cupy
     from numba import cuda
 
+    from matchwood.match.batch.gpu.card_sweep import CardSegment
+
     codes = kernel.coded_batch(workload.events(EVENTS))
     gpu = kernel.part.batch.gpu
-    segment, worker = gpu.on_card(), gpu.worker()
+    segment = gpu.on_card()
+    assert isinstance(segment, CardSegment), "this process has a card of its own"
+    worker = segment.worker()
     (program, *_) = segment.programs
     wanted = segment.selection(ALL)
-    list(worker.pairs(codes, ALL, gpu.lazy))
-    batch = worker.place(codes, gpu.lazy)
+    given_codes = given_batch(codes, len(kernel.part.segment.slots), gpu.lazy)
+    list(worker.pairs(given_codes, ALL))
+    batch = worker.place(given_codes)
     worker.compute(program, batch, codes.events)
     pairs = worker.write(program, wanted, codes.events)
     module = cupy.RawModule(code=SOURCE, options=("-arch=sm_90",))

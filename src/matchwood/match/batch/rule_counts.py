@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from matchwood.kernels.array_types import Int64Array
 from matchwood.match.batch.batch_matcher import BatchMatcher
 from matchwood.match.batch.codes.batch_codes import BatchCodes
-from matchwood.match.batch.gpu.card import CPU, CardError
+from matchwood.match.batch.gpu.card import CPU, CardError, CardMemoryError
 from matchwood.match.batch.strategies.gpu_strategy import processor_instead
 
 # Batches whose counts stay on a card before they are read: reading the counts of a million rules
@@ -51,16 +51,23 @@ class RuleCounts:
                     self._read()
                 return
             except CardError as error:
-                again = self._given_up(error)
+                is_sliced = isinstance(error, CardMemoryError) and self._batch.gpu.slice_more()
+                if not is_sliced:
+                    processor_instead(error)
+                again = self._lost()
         for counted in again:
-            self._add_on_processor(counted)
+            if is_sliced:
+                self.add(counted)
+            else:
+                self._add_on_processor(counted)
 
     def totals(self) -> Int64Array:
         """The count of each rule, by ordinal; no thread may be adding."""
         try:
             self._read()
         except CardError as error:
-            for counted in self._given_up(error):
+            processor_instead(error)
+            for counted in self._lost():
                 self._add_on_processor(counted)
         return self._totals
 
@@ -72,9 +79,8 @@ class RuleCounts:
             self._totals += counted[: len(self._totals)]
         self._on_card, self._of_card = None, []
 
-    def _given_up(self, error: CardError) -> list[BatchCodes]:
-        """Use the processor from now on; the batches whose counts are lost."""
-        processor_instead(error)
+    def _lost(self) -> list[BatchCodes]:
+        """The batches whose counts were on the card, which have to be counted again."""
         again, self._on_card, self._of_card = self._of_card, None, []
         return again
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, MutableMapping, Sequence
 
-from matchwood.match.batch.gpu.card import DEVICE_VARIABLE, GPU
+from matchwood.match.batch.gpu.card import DEVICE_VARIABLE, GPU, VISIBLE_CARDS
+from matchwood.match.batch.gpu.card_access import INDEX_VARIABLE, SHARED
 
 # The name by which Spark knows GPUs, as in `spark.task.resource.gpu.amount`.
 RESOURCE = "gpu"
-
-# Names the cards that CUDA shows to a process; it is read when the process first uses one.
-VISIBLE_CARDS = "CUDA_VISIBLE_DEVICES"
 
 
 def task_device(asked: str | None) -> str | None:
@@ -32,17 +30,19 @@ def device_of(
     """The device that was asked for. If none was, neither by the environment, it is a GPU for a
     task that was given one, and None, the default, for others.
 
-    A process whose environment does not say which cards it sees is shown those of its first task.
+    A process whose environment does not say which cards it sees is shown those of its first task,
+    and shares the indexes on them with the other tasks of its machine.
 
     >>> seen = {}
     >>> device_of(None, {"gpu": ["1"]}, seen), seen
-    ('gpu', {'CUDA_VISIBLE_DEVICES': '1'})
+    ('gpu', {'CUDA_VISIBLE_DEVICES': '1', 'MATCHWOOD_GPU_INDEX': 'shared'})
     >>> device_of("cpu", {"gpu": ["1"]}, {}), device_of(None, {}, {})
     ('cpu', None)
     """
     cards = given.get(RESOURCE)
     if cards:
         environment.setdefault(VISIBLE_CARDS, ",".join(cards))
+        environment.setdefault(INDEX_VARIABLE, SHARED)
         if asked is None and not environment.get(DEVICE_VARIABLE):
             return GPU
     return asked

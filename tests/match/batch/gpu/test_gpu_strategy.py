@@ -1,5 +1,6 @@
 """A sweep on a card, in the simulator, beside `evaluate` and the processor."""
 
+import doctest
 import os
 import subprocess
 import sys
@@ -41,6 +42,10 @@ EVENTS = [
 @pytest.fixture(autouse=True)
 def _in_the_simulator(simulator):
     card._search.problem = None  # what a test before has given up
+
+
+def test_documented_examples():
+    assert doctest.testmod(card).failed == 0
 
 
 def matcher_of(rules, **options):
@@ -204,16 +209,16 @@ def test_the_best_of_each_event_are_found_on_the_card(monkeypatch):
     from matchwood.match.batch.gpu import card_sweep
 
     monkeypatch.setattr(card_sweep, "_FIRST_RANKS", 8)  # several rounds
-    matrix = Matrix(0, 150, 120, 60)
+    matrix = Matrix(0, 50, 50, 30)
     matcher = Matcher()
     for rule_id, rule in matrix.rules.items():
         tags = {"odd"} if rule_id % 2 else {"even"}
-        matcher.add(rule_id, rule, tags=tags, priority=rule_id * 7919 % 151)
+        matcher.add(rule_id, rule, tags=tags, priority=rule_id * 7919 % 53)
     matcher.compact()
     matcher.join()
-    matcher.remove(range(0, 150, 11))
-    matcher.add(500, "true", priority=75.5)  # is in no part yet
-    for options in ({"limit": 1}, {"limit": 4}, {"limit": 200}, {"limit": 3, "tags": ["odd"]}):
+    matcher.remove(range(0, 50, 11))
+    matcher.add(500, "true", priority=25.5)  # is in no part yet
+    for options in ({"limit": 1}, {"limit": 4}, {"limit": 60}, {"limit": 3, "tags": ["odd"]}):
         on_card = matcher.match_batch(matrix.events, device="gpu", **options)
         assert pairs(on_card) == pairs(matcher.match_batch(matrix.events, device="cpu", **options))
     assert matcher.match_batch(matrix.events, device="gpu", limit=0).num_rows == 0
@@ -314,12 +319,52 @@ def test_rules_are_sliced_when_memory_runs_out(monkeypatch):
     assert card.card_problem() is None
 
 
+def test_the_processor_matches_when_the_index_does_not_fit(monkeypatch):
+    from matchwood.match.batch.gpu import card_sweep
+
+    asked = []
+
+    def without_memory(self, arrays):
+        asked.append(len(arrays.programs))
+        raise MemoryError("out of memory")
+
+    monkeypatch.setattr(card_sweep.CardSegment, "__init__", without_memory)
+    monkeypatch.setattr(gpu_strategy, "MOST_SLICES", 4)
+    monkeypatch.setattr(gpu_strategy, "_said", set())
+    with pytest.warns(card.CardWarning, match="out of memory"):
+        found = pairs(matcher_of(RULES).match_batch(EVENTS, device="gpu"))
+    assert asked == [1, 2, 4]
+    assert found == expected(RULES, EVENTS)
+
+
 @pytest.mark.parametrize("by", ["rule", "event"])
 def test_slices_are_counted_when_memory_runs_out(by, monkeypatch):
     asked = without_memory_for(monkeypatch, 2)
     matcher = matcher_of(RULES)
     found = counted(matcher, EVENTS, by=by, device="gpu")
     assert asked == [1, 2]
+    assert found == counts_of(expected(RULES, EVENTS), EVENTS, by)
+
+
+@pytest.mark.parametrize("by", ["rule", "event"])
+def test_no_slice_is_counted_twice_when_memory_runs_out(by, monkeypatch):
+    from matchwood.match.batch.gpu import card_sweep
+    from matchwood.match.search import event_slices
+
+    asked = []
+    compute = card_sweep.CardWorker.compute
+
+    def computed(self, *arguments):
+        asked.append(self.segment.slices)
+        if asked in ([1], [1, 2, 2, 2, 2]):  # the second slice of the second batch
+            raise MemoryError("out of memory")
+        return compute(self, *arguments)
+
+    monkeypatch.setattr(card_sweep.CardWorker, "compute", computed)
+    monkeypatch.setattr(event_slices, "EVENTS", 20)  # three batches
+    matcher = matcher_of(RULES)
+    found = counted(matcher, EVENTS, by=by, device="gpu")
+    assert max(asked) == 4
     assert found == counts_of(expected(RULES, EVENTS), EVENTS, by)
 
 

@@ -3,8 +3,11 @@
 Modules:
 
 - `card`: whether there is a GPU that this process can use, and why not;
+- `card_access`: the card that a process uses: its own, or one that another process has, which is
+  `card_server`, for several clients (`card_client`), who exchange `array_messages` with it;
 - `card_layout`: where things are in the arrays of a card;
 - `card_program`: the program of a sweep in the form that a card goes through;
+- `card_batches`: a batch in the form that is copied to a card;
 - `card_sweep`: a segment on the card, and what the host does around the kernels;
 - `card_buffers`: memory of the card, and pinned memory of the host for results;
 - `card_matches`: matches that are left on the card, and `card_exports`, which hands arrays of a

@@ -21,6 +21,8 @@ DEVICES = (CPU, GPU, AUTO)
 # Names the device for callers that do not.
 DEVICE_VARIABLE = "MATCHWOOD_DEVICE"
 
+# Names the cards that CUDA shows to a process; it is read when the process first uses one.
+VISIBLE_CARDS = "CUDA_VISIBLE_DEVICES"
 
 # What drivers say when memory runs out: "CUDA_ERROR_OUT_OF_MEMORY", "out of memory".
 _OUT_OF_MEMORY = re.compile("out.of.memory", re.IGNORECASE)
@@ -105,14 +107,52 @@ def _problem() -> str | None:
         problem = cuda.cuda_error()
         if problem is not None:
             return f"no GPU is used because there is no driver for one: {first_line(problem)}"
-        devices = len(list(cuda.list_devices()))
+        devices = list(cuda.list_devices())
     except Exception as error:
         return f"no GPU is used because its driver does not answer: {first_line(error)}"
-    return None if devices else "no GPU is used because this machine has none"
+    if not devices:
+        return "no GPU is used because this machine has none"
+    return None if is_simulated() else _problem_of_versions(devices[0])
+
+
+def _problem_of_versions(device: Any) -> str | None:
+    from numba.cuda.cudadrv import driver, nvrtc, runtime
+
+    try:
+        versions = driver.driver.get_version(), runtime.get_version()
+        generations = tuple(device.compute_capability), nvrtc.get_lowest_supported_cc()
+    except Exception:  # the first kernel will say what is wrong, if anything is
+        return None
+    return too_old(*versions, *generations)
+
+
+Version = tuple[int, int]
+
+
+def too_old(driver: Version, cuda: Version, card: Version, oldest: Version) -> str | None:
+    """Which is too old, if one is: the CUDA that a driver is for, beside the one that is installed,
+    or the compute capability of a card, beside the lowest that this CUDA knows.
+
+    >>> too_old((12, 4), (13, 0), (7, 5), (7, 5))
+    'no GPU is used because its driver is for CUDA 12.4, and CUDA 13.0 needs a newer one'
+    >>> too_old((13, 0), (13, 1), (7, 0), (7, 5))
+    'no GPU is used because this one has compute capability 7.0, and CUDA 13.1 needs 7.5'
+    >>> too_old((13, 0), (13, 1), (9, 0), (7, 5))
+    """
+    needed = f"CUDA {cuda[0]}.{cuda[1]} needs"
+    if driver[0] < cuda[0]:  # within 12, or 13, any driver will do
+        found = f"its driver is for CUDA {driver[0]}.{driver[1]}"
+        return f"no GPU is used because {found}, and {needed} a newer one"
+    if card < oldest:
+        found = f"this one has compute capability {card[0]}.{card[1]}"
+        return f"no GPU is used because {found}, and {needed} {oldest[0]}.{oldest[1]}"
+    return None
 
 
 def error_of_card(error: BaseException) -> CardError:
     """What went wrong with a card, as a CardError that says whether it was for want of memory."""
+    if isinstance(error, CardError):
+        return error
     sentence = f"the GPU failed: {first_line(error)}"
     is_memory = isinstance(error, MemoryError) or _OUT_OF_MEMORY.search(str(error)) is not None
     return CardMemoryError(sentence) if is_memory else CardError(sentence)

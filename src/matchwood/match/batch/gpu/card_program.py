@@ -74,6 +74,37 @@ class LevelledProgram(NamedTuple):
         return self.program.nbytes + self.literals.nbytes + self.node_of_rule.nbytes
 
 
+class SegmentArrays(NamedTuple):
+    """What a card has of a segment, as arrays of the host."""
+
+    atoms: Int32Array  # the index of `card_layout`
+    slots: int
+    slice_of_rule: Int32Array  # stays on the host: the number of the program of each rule
+    programs: tuple[LevelledProgram, ...]  # one for each slice of the rules
+
+
+def sent_arrays(arrays: SegmentArrays) -> tuple[list[Any], list[NDArray[Any]]]:
+    """The same as numbers and flat arrays, to be sent to another process."""
+    flat: list[NDArray[Any]] = [arrays.atoms, arrays.slice_of_rule]
+    numbers: list[Any] = []
+    for program in arrays.programs:
+        flat += [program.program, program.literals, program.node_of_rule]
+        numbers.append([program.level_bounds, program.keys_at, program.node_count])
+    return [arrays.slots, numbers], flat
+
+
+def received_arrays(numbers: list[Any], flat: list[NDArray[Any]]) -> SegmentArrays:
+    """What `sent_arrays` was given."""
+    atoms, slice_of_rule, *rest = flat
+    programs = tuple(
+        LevelledProgram(program, bounds, literals, keys_at, node_of_rule, node_count)
+        for (bounds, keys_at, node_count), program, literals, node_of_rule in zip(
+            numbers[1], rest[::3], rest[1::3], rest[2::3], strict=True
+        )
+    )
+    return SegmentArrays(atoms, numbers[0], slice_of_rule, programs)
+
+
 def levelled(program: KeyedProgram, segment: Segment, atom_row: Int32Array) -> LevelledProgram:
     """The form of a program of a segment for a card; `atom_row` has the rows of its atoms."""
     runs = program.runs

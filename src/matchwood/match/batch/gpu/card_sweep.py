@@ -10,11 +10,9 @@ import numpy as np
 from numba import cuda
 from numpy.typing import NDArray
 
-from matchwood.kernels.array_types import Int32Array, Int64Array, UInt64Array
-from matchwood.kernels.masks import WORDS
+from matchwood.kernels.array_types import Int64Array
 from matchwood.match.batch.batch_strategy import Pairs
-from matchwood.match.batch.codes.batch_codes import BatchCodes
-from matchwood.match.batch.codes.hit_kernels import set_bits
+from matchwood.match.batch.gpu.card_batches import GivenBatch
 from matchwood.match.batch.gpu.card_best_kernels import (
     BEST_CHUNK,
     count_best,
@@ -23,19 +21,15 @@ from matchwood.match.batch.gpu.card_best_kernels import (
 )
 from matchwood.match.batch.gpu.card_buffers import CardArray, PinnedArray, pieces_of
 from matchwood.match.batch.gpu.card_layout import (
-    BATCH_HEADER,
     CARD_EVENTS,
     CARD_WORDS,
-    LISTS_AT,
     LITERAL_WORDS,
     NO_NODE,
-    ROW_ALIGNMENT,
     ROW_SIZE,
-    TRUE_AT,
     WORD_EVENTS,
 )
 from matchwood.match.batch.gpu.card_literal_kernels import test_literals
-from matchwood.match.batch.gpu.card_program import LevelledProgram
+from matchwood.match.batch.gpu.card_program import LevelledProgram, SegmentArrays
 from matchwood.match.batch.gpu.card_sweep_kernels import (
     CHUNK_RULES,
     GROUP_CHUNKS,
@@ -54,7 +48,6 @@ from matchwood.match.batch.gpu.warp_kernels import (
     LANES,
     MOST_BLOCKS,
 )
-from matchwood.match.batch.sweep.lazy_masks import LazyMasks
 
 # Room for pairs that a worker has before it knows how many a batch gives.
 _FIRST_PAIRS = 1 << 20
@@ -92,21 +85,19 @@ def on_card(array: NDArray[Any]) -> Any:
 class CardSegment:
     """What the kernels read of a segment, on the card; threads share it."""
 
-    def __init__(
-        self,
-        index: Int32Array,
-        slots: int,
-        programs: tuple[LevelledProgram, ...],
-        slice_of_rule: Int32Array,
-    ) -> None:
-        self.slice_of_rule = slice_of_rule  # on the host: the number of the program of each rule
-        self.index = on_card(index)
-        self.slots = slots
-        self.programs = tuple(CardProgramCopy(program) for program in programs)
+    def __init__(self, arrays: SegmentArrays) -> None:
+        self.slice_of_rule = arrays.slice_of_rule
+        self.index = on_card(arrays.atoms)
+        self.slices = len(arrays.programs)
+        self.programs = tuple(CardProgramCopy(program) for program in arrays.programs)
         self._lock = threading.Lock()
         self._selections: list[tuple[NDArray[np.uint8], tuple[bool, Any]]] = []
-        self._node_of_rule = tuple(program.node_of_rule for program in programs)
+        self._node_of_rule = tuple(program.node_of_rule for program in arrays.programs)
         self._ranks: list[tuple[object, object, Ranks]] = []
+
+    def worker(self) -> CardWorker:
+        """What matches one batch at a time."""
+        return CardWorker(self)
 
     def selection(self, keep: NDArray[np.uint8]) -> tuple[bool, Any]:
         """Whether only some rules are to be reported, and which, on the card."""
@@ -166,17 +157,17 @@ class CardWorker:
         self._best = CardArray(np.int32)
         self._best_counts = CardArray(np.int32)
 
-    def pairs(self, codes: BatchCodes, keep: NDArray[np.uint8], lazy: LazyMasks) -> Iterator[Pairs]:
+    def pairs(self, given: GivenBatch, keep: NDArray[np.uint8]) -> Iterator[Pairs]:
         """All matches of a batch, in pieces."""
-        for count in self._written(codes, keep, lazy, 0):
+        for count in self._written(given, keep, 0):
             yield from pieces_of(self.events.array, self.rules.array, count, self.stream)
 
     def left_on_card(
-        self, codes: BatchCodes, keep: NDArray[np.uint8], lazy: LazyMasks, first_rule: int
+        self, given: GivenBatch, keep: NDArray[np.uint8], first_rule: int
     ) -> list[tuple[Any, Any]]:
         """All matches of a batch as arrays on the card; rules are numbered from `first_rule` on."""
         found = []
-        for count in self._written(codes, keep, lazy, first_rule):
+        for count in self._written(given, keep, first_rule):
             if count:
                 copies = []
                 for array in (self.events.array, self.rules.array):
@@ -188,39 +179,38 @@ class CardWorker:
         return found
 
     def _written(
-        self, codes: BatchCodes, keep: NDArray[np.uint8], lazy: LazyMasks, first_rule: int
+        self, given: GivenBatch, keep: NDArray[np.uint8], first_rule: int
     ) -> Iterator[int]:
         """Write the matches of one slice of rules after the other; how many there are."""
         self.events.with_room(_FIRST_PAIRS)
         self.rules.with_room(_FIRST_PAIRS)
-        batch = self.place(codes, lazy)
+        batch = self.place(given)
         wanted = self.segment.selection(keep)
         for program in self.segment.programs:
-            self.compute(program, batch, codes.events)
-            yield self.write(program, wanted, codes.events, first_rule)
+            self.compute(program, batch, given.events)
+            yield self.write(program, wanted, given.events, first_rule)
 
     def best(
         self,
-        codes: BatchCodes,
+        given: GivenBatch,
         keep: NDArray[np.uint8],
-        lazy: LazyMasks,
         priority: NDArray[np.float64] | None,
         limit: int,
     ) -> Iterator[Pairs]:
         """Of each event the `limit` matches of highest priority, or more, slice by slice."""
-        batch = self.place(codes, lazy)
+        batch = self.place(given)
         out = self._best.with_room(limit * CARD_EVENTS)
         for program, ranks in zip(
             self.segment.programs, self.segment.ranks(keep, priority), strict=True
         ):
-            self.compute(program, batch, codes.events)
-            count = np.minimum(self._write_best(ranks, codes.events, limit, out), limit)
+            self.compute(program, batch, given.events)
+            count = np.minimum(self._write_best(ranks, given.events, limit, out), limit)
             rules = np.empty(limit * CARD_EVENTS, np.int32)
             out[: len(rules)].copy_to_host(rules, stream=self.stream)
             self.stream.synchronize()
-            of_events = rules.reshape(CARD_EVENTS, limit)[: codes.events]
+            of_events = rules.reshape(CARD_EVENTS, limit)[: given.events]
             is_there = np.arange(limit) < count[:, np.newaxis]
-            yield np.repeat(np.arange(codes.events, dtype=np.uint16), count), of_events[is_there]
+            yield np.repeat(np.arange(given.events, dtype=np.uint16), count), of_events[is_there]
 
     def _write_best(
         self, ranks: tuple[Any, Any], events: int, limit: int, out: Any
@@ -246,56 +236,48 @@ class CardWorker:
             first, size = end, 8 * size
         return found[:events]
 
-    def add_counts_of_rules(
-        self, codes: BatchCodes, keep: NDArray[np.uint8], lazy: LazyMasks, totals: Any
-    ) -> None:
+    def add_counts_of_rules(self, given: GivenBatch, keep: NDArray[np.uint8], totals: Any) -> None:
         """Add to the total of each rule, on the card, how many events it is true of."""
-        batch = self.place(codes, lazy)
+        batch = self.place(given)
         wanted = self.segment.selection(keep)
         for program in self.segment.programs:
-            self.compute(program, batch, codes.events)
+            self.compute(program, batch, given.events)
             add_counts_of_rules[self._launch(len(program.node_of_rule))](
                 program.node_of_rule, *wanted, self.counts, totals
             )
         self.stream.synchronize()
 
-    def counts_of_events(
-        self, codes: BatchCodes, keep: NDArray[np.uint8], lazy: LazyMasks
-    ) -> Int64Array:
+    def counts_of_events(self, given: GivenBatch, keep: NDArray[np.uint8]) -> Int64Array:
         """How many rules are true of each event of a batch."""
-        batch = self.place(codes, lazy)
+        batch = self.place(given)
         wanted = self.segment.selection(keep)
         found: Int64Array = np.zeros(CARD_EVENTS, np.int64)
         self._event_totals.copy_to_device(found, stream=self.stream)
         for program in self.segment.programs:
-            self.compute(program, batch, codes.events)
+            self.compute(program, batch, given.events)
             add_counts_of_events[self._launch(LANES * len(program.node_of_rule))](
-                program.node_of_rule, *wanted, _words(codes.events), self.masks, self.counts,
+                program.node_of_rule, *wanted, _words(given.events), self.masks, self.counts,
                 self._event_totals,
             )  # fmt: skip
         self._event_totals.copy_to_host(found, stream=self.stream)
         self.stream.synchronize()
-        return found[: codes.events]
+        return found[: given.events]
 
-    def place(self, codes: BatchCodes, lazy: LazyMasks) -> Any:
+    def place(self, given: GivenBatch) -> Any:
         """The events of a batch on the card; nothing else may be under way on the stream."""
-        return self.place_given(self.given(codes, lazy), codes)
+        return self.place_gathered(self.gathered(given), given)
 
-    def given(self, codes: BatchCodes, lazy: LazyMasks) -> tuple[NDArray[Any], int, int]:
-        """What is copied to the card: in pinned memory, with the places of codes and of rows."""
-        parts, given_at, rows_at = _batch_parts(
-            codes, self.segment.slots, _opaque_masks(codes, lazy)
+    def gathered(self, given: GivenBatch) -> NDArray[Any]:
+        """What is copied to the card, in pinned memory."""
+        return self._given.joined(given.parts)
+
+    def place_gathered(self, gathered: NDArray[Any], given: GivenBatch) -> Any:
+        """Copy what is gathered to the card, and write the rows of the batch there."""
+        batch = self._batch.with_room(given.rows_at + ROW_SIZE * (given.rows + 1))
+        batch[: len(gathered)].copy_to_device(gathered, stream=self.stream)
+        place_codes[self._launch(LANES * (given.rows + 1))](
+            batch, given.given_at, given.rows_at, given.rows, given.events
         )
-        return self._given.joined(parts), given_at, rows_at
-
-    def place_given(self, given: tuple[NDArray[Any], int, int], codes: BatchCodes) -> Any:
-        """Copy what is given to the card, and write the rows of the batch there."""
-        array, given_at, rows_at = given
-        rows = len(codes.slots)
-        batch = self._batch.with_room(rows_at + ROW_SIZE * (rows + 1))
-        batch[: len(array)].copy_to_device(array, stream=self.stream)
-        launch = self._launch(LANES * (rows + 1))
-        place_codes[launch](batch, given_at, rows_at, rows, codes.events)
         return batch
 
     def compute(self, program: CardProgramCopy, batch: Any, events: int) -> None:
@@ -348,35 +330,6 @@ class CardWorker:
         return blocks, BLOCK_THREADS, self.stream
 
 
-def _batch_parts(
-    codes: BatchCodes, slots: int, true: UInt64Array
-) -> tuple[list[NDArray[Any]], int, int]:
-    """What a batch has on the card, one after the other; where its codes and its rows begin."""
-    lists_at = BATCH_HEADER + slots + 1
-    list_codes_at = lists_at + len(codes.list_start)
-    true_at = list_codes_at + len(codes.list_codes)
-    masks = true.view(np.int32)
-    given_at = true_at + len(masks)
-    rows_at = -(-(given_at + codes.codes.size) // ROW_ALIGNMENT) * ROW_ALIGNMENT
-    row_of_slot = np.full(slots + 1, rows_at, np.int32)
-    row_of_slot[codes.slots] = rows_at + ROW_SIZE * np.arange(1, len(codes.slots) + 1)
-    header = np.empty(BATCH_HEADER, np.int32)
-    header[LISTS_AT], header[TRUE_AT] = lists_at, true_at
-    lists = list_codes_at + codes.list_start
-    parts = [header, row_of_slot, lists, codes.list_codes, masks, codes.codes.reshape(-1)]
-    return parts, given_at, rows_at
-
-
 def _words(events: int) -> int:
     """Words of a mask that lanes go through: on a card all, so that each lane has one."""
     return -(-events // WORD_EVENTS) if IS_SIMULATED else CARD_WORDS
-
-
-def _opaque_masks(codes: BatchCodes, lazy: LazyMasks) -> UInt64Array:
-    """Where opaque atoms are true, which the host decides."""
-    masks = np.zeros(WORDS * lazy.count, np.uint64)
-    for events, bounds, atoms in codes.hits:
-        set_bits(masks, events, bounds, atoms)
-    if codes.lazy is not None:
-        lazy.write(codes.lazy, masks)
-    return masks

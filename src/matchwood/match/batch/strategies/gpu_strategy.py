@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from matchwood.forking import is_left_held, renew_in_children
 from matchwood.index.build.packed_atoms import unpack_atoms
+from matchwood.index.file.array_file import checksum
 from matchwood.kernels.array_types import Int64Array
 from matchwood.match.batch.batch_strategy import BatchStrategy, LearntCost, Pairs
 from matchwood.match.batch.codes.batch_codes import BatchCodes
@@ -24,18 +25,23 @@ from matchwood.match.batch.gpu.card import (
     CardError,
     CardMemoryError,
     CardWarning,
-    card_name,
-    card_problem,
     error_of_card,
-    free_bytes,
-    give_up,
 )
+from matchwood.match.batch.gpu.card_access import OwnCard, card_of_process
+from matchwood.match.batch.gpu.card_batches import GivenBatch, given_batch
+from matchwood.match.batch.gpu.card_client import SharedCard
+from matchwood.match.batch.gpu.card_layout import MOST_NODES
+from matchwood.match.batch.gpu.card_program import SegmentArrays, card_index, levelled
 from matchwood.match.batch.sweep.lazy_masks import LazyMasks
 from matchwood.match.batch.sweep.sweep_program import KeyedProgram, keyed_program_of, slices_of
 from matchwood.match.event.event_matcher import SegmentMatcher, family_ends
 
 if TYPE_CHECKING:
+    from matchwood.match.batch.gpu.card_client import SharedSegmentOfClient, SharedWorker
     from matchwood.match.batch.gpu.card_sweep import CardSegment, CardWorker
+
+    SegmentOnCard = CardSegment | SharedSegmentOfClient
+    Worker = CardWorker | SharedWorker
 
 # The share of the card's free memory that the masks of one batch may take.
 MEMORY_SHARE = 0.4
@@ -63,8 +69,9 @@ class GpuStrategy(BatchStrategy):
         self._segment = matcher.segment
         self.lazy = LazyMasks(self._segment)
         self._lock = threading.Lock()
-        self._on_card: CardSegment | None = None
-        self._free: list[CardWorker] = []  # append and pop are atomic: threads share it
+        self._on_card: SegmentOnCard | None = None
+        self._free: list[Worker] = []  # append and pop are atomic: threads share it
+        self._card: OwnCard | SharedCard | None = None
         self.slices = 0
         self._fewest_slices = 1  # more, once the memory of the card ran out
         self.cost = LearntCost(self.name, 2e-3)
@@ -73,9 +80,18 @@ class GpuStrategy(BatchStrategy):
     def after_fork(self) -> None:
         if is_left_held(self._lock):
             self._lock = threading.Lock()
+        if isinstance(self._card, SharedCard):  # whose memory nobody may touch from another process
+            self._free, self._on_card = [], None
+
+    @property
+    def card(self) -> OwnCard | SharedCard:
+        """The card that is used: always the same one."""
+        if self._card is None:
+            self._card = card_of_process()
+        return self._card
 
     def is_possible(self) -> bool:
-        return card_problem() is None
+        return self.card.problem is None
 
     def expected_seconds(self, events: int) -> float:
         return self.cost.seconds
@@ -90,7 +106,7 @@ class GpuStrategy(BatchStrategy):
         try:
             with self.guarded() as worker:
                 slice_of_rule = worker.segment.slice_of_rule
-                for pairs in worker.pairs(codes, keep, self.lazy):
+                for pairs in worker.pairs(self._given(codes), keep):
                     took = time.thread_time() - started
                     given += len(pairs[0])
                     yield pairs
@@ -104,20 +120,20 @@ class GpuStrategy(BatchStrategy):
     def zero_totals(self, rules: int) -> Any:
         """A total for each rule, on the card."""
         with self.guarded():
-            from numba import cuda
-
-            return cuda.to_device(np.zeros(max(1, rules), np.int64))
+            return self.card.zero_totals(rules)
 
     def add_counts_of_rules(self, codes: BatchCodes, keep: NDArray[np.uint8], totals: Any) -> None:
-        """Add to the total of each rule how many events of a batch it is true of."""
-        self._sliced_until_it_fits(
-            lambda worker: worker.add_counts_of_rules(codes, keep, self.lazy, totals)
-        )
+        """Add to the total of each rule how many events of a batch it is true of.
+
+        After a CardError nobody knows which totals have been added to.
+        """
+        with self.guarded() as worker:
+            worker.add_counts_of_rules(self._given(codes), keep, totals)
 
     def counts_of_events(self, codes: BatchCodes, keep: NDArray[np.uint8]) -> Int64Array:
         """How many rules are true of each event of a batch; a CardError if the card fails."""
         return self._sliced_until_it_fits(
-            lambda worker: worker.counts_of_events(codes, keep, self.lazy)
+            lambda worker: worker.counts_of_events(self._given(codes), keep)
         )
 
     def best(
@@ -129,7 +145,7 @@ class GpuStrategy(BatchStrategy):
     ) -> list[Pairs]:
         """Of each event the `limit` matches of highest priority, or some more."""
         return self._sliced_until_it_fits(
-            lambda worker: list(worker.best(codes, keep, self.lazy, priority, limit))
+            lambda worker: list(worker.best(self._given(codes), keep, priority, limit))
         )
 
     def left_on_card(
@@ -137,10 +153,13 @@ class GpuStrategy(BatchStrategy):
     ) -> list[tuple[Any, Any]]:
         """All matches of a batch, as arrays on the card of events and of rules."""
         return self._sliced_until_it_fits(
-            lambda worker: worker.left_on_card(codes, keep, self.lazy, first_rule)
+            lambda worker: worker.left_on_card(self._given(codes), keep, first_rule)
         )
 
-    def _sliced_until_it_fits(self, ask: Callable[[CardWorker], _Answer]) -> _Answer:
+    def _given(self, codes: BatchCodes) -> GivenBatch:
+        return given_batch(codes, len(self._segment.slots), self.lazy)
+
+    def _sliced_until_it_fits(self, ask: Callable[[Worker], _Answer]) -> _Answer:
         """What a worker answers, in as many slices as the memory of the card needs."""
         while True:
             try:
@@ -161,10 +180,11 @@ class GpuStrategy(BatchStrategy):
     @property
     def description(self) -> str:
         """The card, and how it sweeps the rules: what summaries say."""
-        return card_name() if self.slices <= 1 else f"{card_name()}, in {self.slices} slices"
+        name = self.card.name
+        return name if self.slices <= 1 else f"{name}, in {self.slices} slices"
 
     @contextmanager
-    def guarded(self) -> Iterator[CardWorker]:
+    def guarded(self) -> Iterator[Worker]:
         """A worker for one batch; whatever goes wrong with it is a CardError."""
         try:
             segment = self.on_card()
@@ -179,71 +199,67 @@ class GpuStrategy(BatchStrategy):
 
     def say_why_not(self) -> None:
         """Warn, once per process, that there is no GPU to use, and why."""
-        problem = card_problem()
+        problem = self.card.problem
         if problem is not None and problem not in _said:
             _said.add(problem)
             warnings.warn(f"{problem}; the processor matches instead", CardWarning, stacklevel=2)
 
-    def worker(self) -> CardWorker:
-        """A worker that no thread uses."""
-        return self._worker_of(self.on_card())
-
-    def _worker_of(self, segment: CardSegment) -> CardWorker:
-        from matchwood.match.batch.gpu.card_sweep import CardWorker
-
+    def _worker_of(self, segment: SegmentOnCard) -> Worker:
         while True:
             try:
                 worker = self._free.pop()
             except IndexError:
-                return CardWorker(segment)
+                return segment.worker()
             if worker.segment is segment:
                 return worker
 
-    def give_back(self, worker: CardWorker) -> None:
-        """Let other threads have a worker."""
-        self._free.append(worker)
-
-    def on_card(self) -> CardSegment:
+    def on_card(self) -> SegmentOnCard:
         """The segment on the card; the first thread copies it, others wait."""
         with self._lock:
             if self._on_card is None:
-                self._on_card = self._copied()
+                self.slices = self._fewest_slices
+                segment = self._on_card = self.card.segment(self._key, self._arrays)
+                self.slices = segment.slices
             return self._on_card
 
-    def _copied(self) -> CardSegment:
-        from matchwood.match.batch.gpu.card_layout import MOST_NODES
-        from matchwood.match.batch.gpu.card_program import card_index, levelled
-        from matchwood.match.batch.gpu.card_sweep import CardSegment
-
+    def _key(self) -> str:
+        """What tells the arrays of this segment on a card from those of others."""
         segment = self._segment
-        budget = MEMORY_SHARE * free_bytes()
-        self.slices = self._fewest_slices
-        swept = self._swept()
+        arrays = (*segment.tree, *segment.packed, self.lazy.atom_row, family_ends(segment))
+        sums = [(array.shape, checksum(array.reshape(-1).view(np.uint8))) for array in arrays]
+        key = (sums, segment.rules, len(segment.slots), self.lazy.count, self._fewest_slices)
+        return repr(key)
+
+    def _arrays(self, free: int) -> SegmentArrays:
+        """What a card with so many free bytes has of the segment."""
+        segment = self._segment
+        slices = self._fewest_slices
+        swept = self._swept(slices)
         while True:
             programs = tuple(levelled(program, segment, self.lazy.atom_row) for program in swept)
             nodes = max(program.node_count for program in programs)
             literals = max(program.literal_count for program in programs)
             needed = _NODE_BYTES * nodes + _LITERAL_BYTES * literals
-            fits = needed <= budget and nodes <= MOST_NODES
-            if fits or self.slices >= MOST_SLICES:
+            fits = needed <= MEMORY_SHARE * free and nodes <= MOST_NODES
+            if fits or slices >= MOST_SLICES:
                 break
-            self.slices *= 2
-            swept = self._swept()
+            slices *= 2
+            swept = self._swept(slices)
         slice_of_rule = np.zeros(segment.rules, np.int32)
         for number, program in enumerate(programs):
             slice_of_rule[program.node_of_rule >= 0] = number
         slots = len(segment.slots)
         packed = segment.packed._replace(rows=self.lazy.atom_row)
         index = card_index(unpack_atoms(packed), family_ends(segment), slots)
-        return CardSegment(index, slots, programs, slice_of_rule)
+        return SegmentArrays(index, slots, slice_of_rule, programs)
 
-    def _swept(self) -> tuple[KeyedProgram, ...]:
+    def _swept(self, slices: int) -> tuple[KeyedProgram, ...]:
         """The program of each slice."""
-        if self.slices == 1:
+        if slices == 1:
             return (keyed_program_of(self._segment, self.lazy),)
         return tuple(
             keyed_program_of(self._segment, self.lazy, chosen)
-            for chosen in slices_of(self._segment, self.slices)
+            for chosen in slices_of(self._segment, slices)
         )
 
 
@@ -258,7 +274,7 @@ def missing_pairs(error: CardError, pairs: Sequence[Pairs]) -> Pairs:
 
 def processor_instead(error: CardError) -> None:
     """Use the processor from now on, and say so once."""
-    give_up(str(error))
+    card_of_process().give_up(str(error))
     if str(error) not in _said:
         _said.add(str(error))
         warnings.warn(f"{error}; the processor matches instead", CardWarning, stacklevel=2)
