@@ -42,6 +42,20 @@ RULES = [
     "lower(when) = timestamp '2024-06-01T00:00:00Z' or lower(b.c) = 'x'",
 ]
 
+# What codes do not decide, and is read from the text when a rule depends on it.
+ON_DEMAND_RULES = [
+    "a = b or b.c < s",
+    "flag and a != items.price",
+    "b.c.d >= a and not (s > when)",
+    "contains(s, b.c) or contains(tags, s)",
+    "lower(s) = lower(b.c)",
+    "(a < b) is not true and a > 2",
+    "any(items, price > 3 and name = 'pen') or every(tags, it = 'red')",
+    "any(b, c = 'x' or d < 3)",
+    "a in list 'some' or s in list 'some'",
+    "a + b > 3 and a = 1",
+]
+
 # With these, texts are left to others where they have such values.
 ODD_RULES = ["tags > timestamp '2024-01-01'", "contains(nums, 5)", "in_network(tags, '10.0.0.0/8')"]
 

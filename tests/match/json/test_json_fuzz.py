@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from match.json.random_texts import ODD_RULES, RULES, TextMaker
+from match.json.random_texts import ODD_RULES, ON_DEMAND_RULES, RULES, TextMaker
 from matchwood import EventError, Matcher
 from matchwood.language import evaluate, parse
 
@@ -53,6 +53,10 @@ def matchers():
     return [
         Matcher(rules),
         Matcher(rules | {100 + i: rule for i, rule in enumerate(ODD_RULES)}),
+        Matcher(
+            rules | {100 + i: rule for i, rule in enumerate(ON_DEMAND_RULES)},
+            lists={"some": [1, 2.5, "x", "hello"]},
+        ),
     ]
 
 

@@ -4,14 +4,17 @@
 
 Rules of four ranges over columns of integers are matched against an Arrow table. Then one more rule
 is added, which compares two columns, asks for a network, or calls an operator; or one column is of
-mixed types. The table is matched without and with it by turns, so that a ratio compares times of
-the same minutes. Times are processor times per event.
+mixed types. The same events are matched as JSON lines, too. Events are matched without and with the
+rule by turns, so that a ratio compares times of the same minutes. Times are processor times per
+event.
 """
 
 from __future__ import annotations
 
+import json
 import random
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -42,6 +45,13 @@ ONE_RULE = {
 }
 
 
+# The same in JSON lines, and what is read from strings there.
+IN_JSON = {
+    name: ONE_RULE[name]
+    for name in ("comparison", "comparison, not asked", "strings compared", "contains", "network")
+} | {"time": "time > timestamp '2026-06-01' and c0 = 1"}
+
+
 def odd(value: Any) -> bool:
     """A call that costs next to nothing."""
     return bool(value % 2)
@@ -60,7 +70,9 @@ class RangesOverColumns:
         held["ip"] = [f"10.{n % 7}.{n // 256 % 256}.{n % 256}" for n in range(events)]
         held["text0"] = [f"text {n % 17}" for n in range(events)]
         held["text1"] = [f"{n % 5}" for n in range(events)]
+        held["time"] = [f"2026-{1 + n % 12:02}-03T04:05:06.{n:06}Z" for n in range(events)]
         self.table = pa.table(held)
+        self.lines = "\n".join(map(json.dumps, self.table.to_pylist())).encode()
 
     def _rule(self, rng: random.Random) -> str:
         chosen = rng.sample(self.names, 4)
@@ -82,15 +94,20 @@ class RangesOverColumns:
         return frame
 
 
-def by_turns(one: tuple[Matcher, Any], other: tuple[Matcher, Any], events: int) -> Figures:
+def by_turns(
+    one: tuple[Matcher, Any],
+    other: tuple[Matcher, Any],
+    events: int,
+    match: Callable[[Matcher, Any], Any] = Matcher.match_batch,
+) -> Figures:
     """Microseconds per event of both, and their ratio."""
     for matcher, table in (one, other):
-        matcher.match_batch(table)  # loads kernels, and tries strategies
+        match(matcher, table)  # loads kernels, and tries strategies
     times: list[list[float]] = [[], []]
     for _ in range(ROUNDS):
         for (matcher, table), known in zip((one, other), times, strict=True):
             started = time.process_time()
-            matcher.match_batch(table)
+            match(matcher, table)
             known.append((time.process_time() - started) / events * 1e6)
     without, with_it = (float(np.median(known)) for known in times)
     ratio = with_it / without
@@ -112,6 +129,9 @@ def main() -> None:
         name: by_turns((plain, work.table), (work.matcher(rule), work.table), options.events)
         for name, rule in ONE_RULE.items()
     }
+    for name, rule in IN_JSON.items():
+        pair = (plain, work.lines), (work.matcher(rule), work.lines)
+        results[f"JSON: {name}"] = by_turns(*pair, options.events, Matcher.match_json_batch)
     frames = (plain, work.frame(mixed=False)), (plain, work.frame(mixed=True))
     results["mixed column of pandas"] = by_turns(*frames, options.events)
     common = {

@@ -69,6 +69,10 @@ class LazyAtoms:
         """The predicate of an atom, by its number among the opaque atoms."""
         return self._segment.opaque[number]
 
+    def nodes(self) -> list[Node]:
+        """The predicates of all of these atoms."""
+        return [self._segment.opaque[number] for number in self._segment.lazy]
+
     def evaluate(self, node: Node, seen: Event, known: KnownElements) -> Truth:
         """Whether a predicate is true of an event, of whose elements `known` says something."""
         asked = _asked(node)

@@ -15,5 +15,6 @@ Modules:
 - `json_event_kernels`: what Python calls: one text, or many;
 - `json_index`: the names and constants of a segment, as the scanner looks them up;
 - `json_scratch`: what a thread writes;
+- `json_batches`: texts that are scanned, as a batch, and what rules read of them on demand;
 - `json_matcher`: JSON texts against one segment.
 """

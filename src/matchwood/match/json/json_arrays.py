@@ -19,20 +19,24 @@ from matchwood.match.event.event_kernels import MATCHING_LAYOUTS
 # and end, and the first code of strings, or -1; the same of its doubles; where its gaps start; the
 # codes of true and false; whether it has patterns; the slot of its strings as they are read as
 # times and addresses, or -1; whether a test looks for an element of a list that is no string;
-# whether it has aliases; the number of the same attribute in lower case, or -1; and for the times
-# and for the addresses of its second slot what there is for strings. The codes of strings in lower
-# case are kept with their hits.
-ATTRIBUTE_COLUMNS = 21
+# whether it has aliases; the number of the same attribute in lower case, or -1; for the times and
+# for the addresses of its second slot what there is for strings; and its number among those whose
+# values are noted, or -1. The codes of strings in lower case are kept with their hits.
+ATTRIBUTE_COLUMNS = 22
 (
     MAIN_SLOT, STRING_AT, STRING_END, STRING_FIRST, NUMBER_AT, NUMBER_END, NUMBER_FIRST, GAP_AT,
     CODE_OF_TRUE, CODE_OF_FALSE, PATTERNED, SECOND_SLOT, SEEKS_ELEMENTS, ALIASED,
-    LOWERED, MOMENT_AT, MOMENT_END, MOMENT_FIRST, ADDRESS_AT, ADDRESS_END, ADDRESS_FIRST,
+    LOWERED, MOMENT_AT, MOMENT_END, MOMENT_FIRST, ADDRESS_AT, ADDRESS_END, ADDRESS_FIRST, NOTED,
 ) = range(ATTRIBUTE_COLUMNS)  # fmt: skip
 
 # What the numbers in `JsonScratch.counts` are: slots with a code; lists; elements of lists; hits of
 # patterns; strings that are not in the cache, and their bytes, which the caller sets to 0; and
 # objects that were ever read, which is what tells one object, and one event, from another.
 SLOTS, LISTS, ELEMENTS, HITS, MISSES, MISSED_BYTES, OBJECTS = range(7)
+
+# In place of the end of a value that is noted: there is none, or Python is to look for it, because
+# it is an object, a list, or in a list.
+NO_VALUE, NOT_SINGLE = 0, -1
 
 # In place of an attribute: the name is a spelling of several.
 SEVERAL_ATTRIBUTES = -2
@@ -59,6 +63,7 @@ class JsonIndex(NamedTuple):
     gap_code: Int32Array  # of the numbers before each double, and after the last
     moments: Int64Array  # constants that are times, in nanoseconds since 1970
     addresses: Int64Array  # constants that are IPv4 addresses
+    lazy: Int32Array  # opaque atoms that are evaluated on demand
     tens: FloatArray  # powers of ten
 
 
@@ -126,6 +131,8 @@ class JsonScratch(NamedTuple):
     list_stamp: Int64Array
     spelled_as: Int32Array  # of each attribute: a node, if `spelled_stamp` is of this event
     spelled_stamp: Int64Array
+    noted_start: Int32Array  # where the value of an attribute begins that on-demand atoms read
+    noted_end: Int32Array  # and where it ends; NO_VALUE or NOT_SINGLE
     node_stamp: Int64Array  # of each node: the last object that had it as a key
     hit_stamp: Int64Array  # of each pattern: the last event that it was true of
     stack_node: Int32Array

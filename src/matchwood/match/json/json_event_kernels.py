@@ -19,7 +19,7 @@ from matchwood.kernels.filling import fill_array
 from matchwood.kernels.records import code_of_list, list_of_code
 from matchwood.kernels.text_bytes import address_of, from_place
 from matchwood.match.event.event_kernels import match_encoded
-from matchwood.match.event.literal_kernels import EPOCHS
+from matchwood.match.event.literal_kernels import EPOCHS, REQUESTED, pack_state
 from matchwood.match.json.json_arrays import (
     BYTES_USED,
     ENTRIES_USED,
@@ -37,6 +37,7 @@ from matchwood.match.json.json_arrays import (
     SLOTS,
     cache_at,
     event_scratch_at,
+    index_at,
     reported_at,
     scratch_at,
 )
@@ -44,9 +45,9 @@ from matchwood.match.json.json_scan_kernels import scan_event
 from matchwood.match.json.json_token_kernels import UNUSUAL
 from matchwood.match.json.json_value_kernels import kept_bits, known_string, place_of, text_hash
 
-# What `match_text` returns in place of a number of rules: the text is unusual, or strings in it are
-# not in the cache of hits.
-IS_UNUSUAL, HAS_MISSES = -1, -2
+# What `match_text` returns in place of a number of rules: the text is unusual, strings in it are
+# not in the cache of hits, or rules depend on atoms that are evaluated on demand.
+IS_UNUSUAL, HAS_MISSES, ASKS = -1, -2, -3
 
 
 class CodeRows(NamedTuple):
@@ -64,6 +65,7 @@ class CodeRows(NamedTuple):
     hit_start: Int32Array
     hits: Int32Array
     event: Int32Array  # the number of the text of each row
+    noted: Int32Array  # by row: where values that are noted begin and end in the text, see NOTED
 
 
 # What `CodeRows.sizes` counts.
@@ -86,12 +88,19 @@ def _next_epoch(places):
 
 
 @lean
-def _match_rows(places, slots, codes, list_start, list_codes, hits, keep, epoch):
-    return match_encoded(places, slots, codes, list_start, list_codes, hits, keep, epoch)
+def _match_codes(places, slots, codes, list_start, list_codes, hits, keep):
+    """How many rules are written; ASKS if others depend on atoms that are evaluated on demand."""
+    epoch = _next_epoch(places)
+    count = match_encoded(places, slots, codes, list_start, list_codes, hits, keep, epoch)
+    states = event_scratch_at(places).opaque
+    for number in index_at(places).lazy:
+        if states[number] == pack_state(epoch, REQUESTED):
+            return ASKS
+    return count
 
 
 def scan_and_match(places, text, size):
-    """Scan and match one text: how many rules are written, or IS_UNUSUAL or HAS_MISSES."""
+    """Scan and match one text: how many rules are written, or IS_UNUSUAL, HAS_MISSES or ASKS."""
     sc = scratch_at(places)
     sc.counts[MISSES] = 0
     sc.counts[MISSED_BYTES] = 0
@@ -101,10 +110,10 @@ def scan_and_match(places, text, size):
         return HAS_MISSES
     count = sc.counts[SLOTS]
     lists = sc.counts[LISTS]
-    return _match_rows(
+    return _match_codes(
         places, sc.slots[:count], sc.codes[:count], sc.list_start[: lists + 1],
         sc.list_codes[: sc.list_start[lists]], sc.hits[: sc.counts[HITS]],
-        reported_at(places).keep, _next_epoch(places),
+        reported_at(places).keep,
     )  # fmt: skip
 
 
@@ -142,6 +151,8 @@ def _add_row(rows, sc, number):
     for k in range(sc.counts[HITS]):
         rows.hits[hits + k] = sc.hits[k]
     rows.event[row] = number
+    for k in range(len(sc.noted_end)):
+        rows.noted[row, 2 * k], rows.noted[row, 2 * k + 1] = sc.noted_start[k], sc.noted_end[k]
     rows.start[row + 1] = at + sc.counts[SLOTS]
     rows.hit_start[row + 1] = hits + sc.counts[HITS]
     sizes[ROWS] = row + 1
@@ -185,10 +196,11 @@ def scan_texts(places, text, starts, ends, order, first, missed, left_out, rows)
 
 
 @lean
-def match_rows(places, rows, first, end, left_out, rules, into_events, into_rules):
+def match_rows(places, rows, first, end, left_out, asking, rules, into_events, into_rules):
     """Match rows from number `first` on; returns (pairs that are written, the next row).
 
-    Texts from the number `end` on, and those that are left out, are passed over.
+    Texts from the number `end` on, and those that are left out, are passed over. Rows that ask for
+    atoms on demand are marked in `asking`, and have no pairs yet.
     """
     pairs = 0
     row = first
@@ -199,10 +211,13 @@ def match_rows(places, rows, first, end, left_out, rules, into_events, into_rule
         row += 1
         if number >= end or left_out[number]:
             continue
-        count = _match_rows(
+        count = _match_codes(
             places, rows.slots[low:high], rows.codes[low:high], rows.list_start, rows.list_codes,
-            rows.hits[rows.hit_start[row - 1] : rows.hit_start[row]], keep, _next_epoch(places),
+            rows.hits[rows.hit_start[row - 1] : rows.hit_start[row]], keep,
         )  # fmt: skip
+        if count == ASKS:
+            asking[row - 1] = 1
+            continue
         for k in range(count):
             into_events[pairs + k] = number
             into_rules[pairs + k] = rules[k]

@@ -30,6 +30,7 @@ from matchwood.match.json.json_arrays import (
     MOMENT_AT,
     MOMENT_END,
     MOMENT_FIRST,
+    NOTED,
     NUMBER_AT,
     NUMBER_END,
     NUMBER_FIRST,
@@ -53,14 +54,18 @@ def json_index(
     patterned: set[str],
     seeking: set[str],
     aliases: Aliases | None = None,
+    lazy: Sequence[int] = (),
+    noted: Sequence[str] = (),
 ) -> tuple[JsonIndex, list[str]] | None:
     """The index, and the names of the attributes by number; None if the names are too long.
 
     `patterned` attributes have patterns; of the elements of those in `seeking`, tests look for some
-    that are no strings.
+    that are no strings. `lazy` are the opaque atoms that are evaluated on demand, and `noted` the
+    attributes whose values they read.
 
     A name of many parts has many spellings: their number grows with the square of the parts.
     """
+    coders = {**coders, **{name: Coder() for name in noted if name not in coders}}
     names = list(coders)
     spellings = [(name,) if aliases is None else aliases.spellings(name) for name in names]
     coders, names = _with_lowered(coders)
@@ -90,6 +95,9 @@ def json_index(
     constants.rows[:, LOWERED] = [
         -1 if isinstance(name, Lowered) else number_of.get(Lowered(name), -1) for name in names
     ]
+    constants.rows[:, NOTED] = -1
+    for number, name in enumerate(noted):
+        constants.rows[number_of[name], NOTED] = number
     string_at, string_bytes = _joined(constants.strings)
     arrays = (
         table,
@@ -110,6 +118,7 @@ def json_index(
         constants.gap_code,
         constants.moments,
         constants.addresses,
+        np.array(lazy, np.int32),
         10.0 ** np.arange(MOST_TENS + 1),
     )
     return JsonIndex(*(read_only(array) for array in arrays)), names

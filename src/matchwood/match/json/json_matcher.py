@@ -7,15 +7,15 @@ segment does with its events (it is large, walks, or measures), the codes go the
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.kernels.array_types import Int32Array, Int64Array, UInt8Array
+from matchwood.kernels.array_types import Int32Array, Int64Array
 from matchwood.kernels.masks import EVENTS
 from matchwood.kernels.text_bytes import address_of_bytes
+from matchwood.language.bindings import Truth
 from matchwood.language.subjects import lower_case
 from matchwood.language.tree.subjects import Lowered
 from matchwood.language.values import Family, Value
@@ -27,9 +27,18 @@ from matchwood.match.batch.strategies.sweep_strategy import SweepStrategy
 from matchwood.match.event.encode import Coder
 from matchwood.match.event.event_kernels import SMALL
 from matchwood.match.event.event_matcher import SegmentMatcher
+from matchwood.match.event.lazy_atoms import LazyTruth
 from matchwood.match.event.strategy_choice import NEVER_MEASURED
 from matchwood.match.json.json_arrays import MISSES, JsonIndex, hit_of_code
+from matchwood.match.json.json_batches import (
+    ScannedEvents,
+    Texts,
+    batch_codes,
+    noted_attributes,
+    rows_between,
+)
 from matchwood.match.json.json_event_kernels import (
+    ASKS,
     CODES,
     HAS_MISSES,
     ROW_ELEMENTS,
@@ -44,6 +53,7 @@ from matchwood.match.json.json_event_kernels import (
 )
 from matchwood.match.json.json_index import json_index
 from matchwood.match.json.json_scratch import JsonThreadScratch, code_rows
+from matchwood.match.json.json_text import event_of
 
 # How often strings that the cache lacks are looked up for the same texts: it may be cleared
 # in between.
@@ -56,19 +66,6 @@ _CODES_SECONDS = 1e-3
 _ROW_SECONDS = 3e-7
 
 
-class Texts(NamedTuple):
-    """Some JSON texts in one run of bytes, and which of them are left to Python's parser."""
-
-    address: int  # see `kernels.text_bytes`
-    starts: Int64Array
-    ends: Int64Array
-    left_out: UInt8Array
-    owner: object  # what keeps the bytes alive
-
-    def __len__(self) -> int:
-        return len(self.starts)
-
-
 def texts_of(text: bytes) -> Texts:
     """One text."""
     bounds = np.zeros(1, np.int64), np.array([len(text)], np.int64)
@@ -78,10 +75,13 @@ def texts_of(text: bytes) -> Texts:
 class JsonMatcher:
     """A segment that is ready to be matched against JSON texts; threads share it."""
 
-    def __init__(self, matcher: SegmentMatcher, index: JsonIndex, names: list[str]) -> None:
+    def __init__(
+        self, matcher: SegmentMatcher, index: JsonIndex, names: list[str], noted: Sequence[str]
+    ) -> None:
         self._matcher = matcher
         self._index = index
         self._names = names
+        self._noted = {name: place for place, name in enumerate(noted)}
         self._small = matcher.segment.nodes <= SMALL
         self._free: list[JsonThreadScratch] = []  # append and pop are atomic: threads share it
         self._rows: list[CodeRows] = []
@@ -91,12 +91,20 @@ class JsonMatcher:
 
     @classmethod
     def of(cls, matcher: SegmentMatcher) -> JsonMatcher | None:
-        """None for a segment with atoms that need the event itself."""
-        if matcher.segment.lazy or matcher.everything is not None:
+        """None for a segment whose rules ask for all values of an event, or for very many names."""
+        if matcher.everything is not None:
             return None
         seeking = {name for name, index in matcher.patterns.items() if index.seeks_values}
-        made = json_index(matcher.coders, matcher.patterned, seeking, matcher.aliases)
-        return None if made is None else cls(matcher, *made)
+        noted = noted_attributes(matcher.lazy)
+        made = json_index(
+            matcher.coders,
+            matcher.patterned,
+            seeking,
+            matcher.aliases,
+            matcher.segment.lazy,
+            noted,
+        )
+        return None if made is None else cls(matcher, *made, noted)
 
     # One text
 
@@ -118,12 +126,11 @@ class JsonMatcher:
         if count == HAS_MISSES:
             self._add_missing(scratch)
             count = match_text(scratch.places, address_of_bytes(text), len(text))
-        if count > 0:
-            rules: list[int] | None = scratch.rules[:count].tolist()
-        else:
-            rules = [] if count == 0 else None
+        rules: list[int] = scratch.rules[:count].tolist() if count > 0 else []
         free.append(scratch)
-        return rules
+        if count == ASKS:
+            return self._match_codes(text, keep)
+        return rules if count >= 0 else None
 
     def _match_codes(self, text: bytes, keep: NDArray[np.uint8]) -> list[int] | None:
         """`match`, with the strategy that the segment chooses for all its events."""
@@ -141,12 +148,26 @@ class JsonMatcher:
             rows.list_start[: lists + 1],
             rows.list_codes[:elements],
             rows.hits[:hits],
-            None,
+            self._truth(text),
             keep,
         )
         self._rows.append(rows)
         numbers: list[int] = ordinals.tolist()
         return numbers
+
+    def _truth(self, text: bytes) -> LazyTruth | None:
+        """What says whether an atom is true, and reads the text when it is first asked."""
+        lazy = self._matcher.lazy
+        if lazy is None:
+            return None
+        known: list[LazyTruth] = []
+
+        def truth(number: int) -> Truth:
+            if not known:
+                known.append(lazy.truth(event_of(text)))
+            return known[0](number)
+
+        return truth
 
     # Many texts
 
@@ -219,7 +240,7 @@ class JsonMatcher:
                 yield from self._sweep(rows, texts, low, min(low + EVENTS, end), keep, sweep)
             return
         sweep.cost.pass_over()
-        yield from self._match_rows(rows, texts, end, keep)
+        yield from self._match_rows(rows, texts, end, keep, batch)
 
     def _sweep(
         self,
@@ -231,14 +252,30 @@ class JsonMatcher:
         sweep: BatchStrategy,
     ) -> Iterator[Pairs]:
         started = time.thread_time()
-        codes, numbers = batch_codes(rows, texts, first, end)
+        codes, numbers = self._codes(rows, texts, rows_between(rows, texts, first, end))
         self.codes_cost.learn(time.thread_time() - started)
         if codes.events:
             for events, ordinals in sweep.pairs(codes, keep, 0, codes.events):
                 yield numbers[events], ordinals
 
+    def _codes(
+        self, rows: CodeRows, texts: Texts, chosen: Int64Array
+    ) -> tuple[BatchCodes, Int32Array]:
+        """Some rows as a batch, and the numbers of their texts."""
+        lazy = self._matcher.lazy
+        if lazy is None:
+            return batch_codes(rows, chosen, None)
+        numbers, noted = rows.event[chosen], rows.noted[chosen]
+        scanned = ScannedEvents(lazy, self._noted, texts, numbers, noted)
+        return batch_codes(rows, chosen, scanned.columns())
+
     def _match_rows(
-        self, rows: CodeRows, texts: Texts, end: int, keep: NDArray[np.uint8]
+        self,
+        rows: CodeRows,
+        texts: Texts,
+        end: int,
+        keep: NDArray[np.uint8],
+        batch: BatchMatcher,
     ) -> Iterator[Pairs]:
         scratch = self._scratch()
         if scratch.keep is not keep:
@@ -248,16 +285,24 @@ class JsonMatcher:
         row = 0
         started = time.thread_time()
         taken = 0.0
+        asking = np.zeros(count, np.uint8)
         while row < count:
             events, rules = np.empty(room, np.int32), np.empty(room, np.int32)
             pairs, row = match_rows(
-                scratch.places, rows, row, end, texts.left_out, scratch.rules, events, rules
+                scratch.places, rows, row, end, texts.left_out, asking, scratch.rules, events, rules
             )
             taken += time.thread_time() - started
             yield events[:pairs], rules[:pairs]
             started = time.thread_time()
         self._free.append(scratch)
-        self._note_rows(taken, count)
+        chosen = np.flatnonzero(asking)
+        for low in range(0, len(chosen), EVENTS):
+            codes, numbers = self._codes(rows, texts, chosen[low : low + EVENTS])
+            for found, ordinals in batch.pairs(codes, keep):
+                taken += time.thread_time() - started
+                yield numbers[found], ordinals
+                started = time.thread_time()
+        self._note_rows(taken + time.thread_time() - started, count)
 
     def _note_rows(self, seconds: float, rows: int) -> None:
         """Learn what a row costs, from at least as many as a sweep has: each of few costs more."""
@@ -341,38 +386,3 @@ def _with_codes(
     added = hit_of_code(np.array(codes, np.int32), second)
     joined = np.insert(hits, bounds[:-1], added).astype(np.int32)
     return bounds + np.arange(len(bounds)), joined
-
-
-def batch_codes(
-    rows: CodeRows, texts: Texts, first: int, end: int
-) -> tuple[BatchCodes, Int32Array]:
-    """The rows of the texts first..end in the form that other strategies take.
-
-    Also the number of the text of each; texts that are left out are not among them.
-    """
-    count, codes, lists, elements, hits = (int(size) for size in rows.sizes)
-    numbers = rows.event[:count]
-    kept = (numbers >= first) & (numbers < end) & (texts.left_out[numbers] == 0)
-    events = int(kept.sum())
-    place = np.cumsum(kept) - 1
-    sizes = np.diff(rows.start[: count + 1])
-    in_kept = np.repeat(kept, sizes)
-    slots, row_of_slot = np.unique(rows.slots[:codes][in_kept], return_inverse=True)
-    matrix = np.zeros((len(slots), events), np.int32)
-    matrix[row_of_slot, np.repeat(place, sizes)[in_kept]] = rows.codes[:codes][in_kept]
-    batch = BatchCodes(
-        slots,
-        matrix,
-        rows.list_start[: lists + 1].copy(),
-        rows.list_codes[:elements].copy(),
-        [
-            (
-                np.flatnonzero(kept).astype(np.int32),
-                rows.hit_start[: count + 1].astype(np.int64),
-                rows.hits[:hits].copy(),
-            )
-        ],
-        events,
-        None,
-    )
-    return batch, numbers[kept]

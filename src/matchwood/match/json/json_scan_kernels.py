@@ -32,6 +32,9 @@ from matchwood.match.json.json_arrays import (
     MAIN_SLOT,
     MISSED_BYTES,
     MISSES,
+    NO_VALUE,
+    NOT_SINGLE,
+    NOTED,
     OBJECTS,
     PATTERNED,
     SECOND_SLOT,
@@ -264,6 +267,8 @@ def _begin(text, end, sc):
     """Forget the last event; the place of the first token."""
     for k in range(MISSES):
         sc.counts[k] = 0
+    for k in range(len(sc.noted_end)):
+        sc.noted_end[k] = NO_VALUE
     sc.list_start[0] = 0
     i = 0
     if end > 3 and byte_at(text, 0) == 0xEF and byte_at(text, 1) == 0xBB:
@@ -356,6 +361,8 @@ def scan_event(view, text, end):
             attribute = _spelled(view, node, attribute, event)
             if attribute == UNUSUAL:
                 return UNUSUAL
+        noted = np.int64(-1) if attribute < 0 or c == 110 else ix.attributes[attribute, NOTED]
+        start = i
         lower = np.int64(-1) if attribute < 0 else np.int64(ix.attributes[attribute, LOWERED])
         code = np.int64(OTHER)
         lower_code = np.int64(OTHER)
@@ -385,10 +392,9 @@ def scan_event(view, text, end):
                 notes |= i & BOTH_NOTES
                 i &= PLACE
         elif c == QUOTE:
-            start = i + 1
-            i, code = _text_value(view, text, start, end, attribute, lists > 0, event)
+            i, code = _text_value(view, text, start + 1, end, attribute, lists > 0, event)
             if lower >= 0 and i >= 0:
-                i, lower_code = _text_value(view, text, start, end, lower, lists > 0, event)
+                i, lower_code = _text_value(view, text, start + 1, end, lower, lists > 0, event)
         elif c == 116 or c == 102:
             code = np.int64(ix.attributes[attribute, CODE_OF_TRUE if c == 116 else CODE_OF_FALSE])
             i = after_word(text, i, end, c)
@@ -399,6 +405,10 @@ def scan_event(view, text, end):
             i, code = number_code(view, text, i, end, attribute)
         if i < 0 or code == UNUSUAL:
             return UNUSUAL
+        if noted >= 0:
+            single = lists == 0 and c != OPEN_LIST and c != OPEN_OBJECT
+            sc.noted_start[noted] = start
+            sc.noted_end[noted] = i if single else NOT_SINGLE
         if attribute >= 0:
             if not _put(view, attribute, code, lists > 0, c == QUOTE, event):
                 return UNUSUAL

@@ -17,6 +17,7 @@ from matchwood.match.json.json_arrays import (
     ENTRY_COLUMNS,
     JSON_LAYOUTS,
     KEEP_PLACE,
+    NOTED,
     HitCache,
     JsonIndex,
     JsonScratch,
@@ -57,6 +58,7 @@ def json_scratch(index: JsonIndex, opaque: int, patterned: bool) -> JsonScratch:
     """Scratch for events of an index; `opaque` is the number of patterns and other tests."""
     attributes, nodes = len(index.attributes), len(index.node_attribute)
     missed = _MISSED_STRINGS if patterned else 1
+    noted = _noted_count(index)
     return JsonScratch(
         counts=np.zeros(7, np.int64),
         slots=np.empty(2 * attributes + 1, np.int32),
@@ -72,6 +74,8 @@ def json_scratch(index: JsonIndex, opaque: int, patterned: bool) -> JsonScratch:
         list_stamp=np.zeros(attributes + 1, np.int64),
         spelled_as=np.zeros(attributes + 1, np.int32),
         spelled_stamp=np.zeros(attributes + 1, np.int64),
+        noted_start=np.zeros(noted, np.int32),
+        noted_end=np.zeros(noted, np.int32),
         node_stamp=np.zeros(nodes, np.int64),
         hit_stamp=np.zeros(opaque + 1, np.int64),
         stack_node=np.zeros(MOST_LEVELS + 1, np.int32),
@@ -81,6 +85,11 @@ def json_scratch(index: JsonIndex, opaque: int, patterned: bool) -> JsonScratch:
         missed_at=np.zeros(missed + 2 * attributes + 2, np.int32),
         missed_bytes=np.empty(_MISSED_BYTES if patterned else 1, np.uint8),
     )
+
+
+def _noted_count(index: JsonIndex) -> int:
+    """How many attributes have values that are noted."""
+    return int(np.count_nonzero(index.attributes[:, NOTED] >= 0))
 
 
 def code_rows(index: JsonIndex, opaque: int, texts: int) -> CodeRows:
@@ -97,6 +106,7 @@ def code_rows(index: JsonIndex, opaque: int, texts: int) -> CodeRows:
         hit_start=np.zeros(texts + 1, np.int32),
         hits=np.empty(max(_ROW_CODES, opaque + 1), np.int32),
         event=np.empty(texts, np.int32),
+        noted=np.empty((texts, 2 * _noted_count(index)), np.int32),
     )
 
 

@@ -18,7 +18,7 @@ from matchwood.kernels.array_types import BoolArray, Int64Array
 from matchwood.kernels.readiness import kernels_ready
 from matchwood.kernels.text_bytes import address_of_buffer, address_of_bytes
 from matchwood.language.errors import EventError
-from matchwood.match.json.json_matcher import Texts
+from matchwood.match.json.json_batches import Texts
 from matchwood.match.json.json_token_kernels import line_bounds
 
 # Bytes of a file that are read at a time, and at least those of its longest line.
@@ -42,9 +42,7 @@ class TextBlock(NamedTuple):
         """One text; an EventError if it is null."""
         if self.null is not None and self.null[number]:
             raise EventError("the event is null")
-        texts = self.texts
-        view = memoryview(texts.owner)  # type: ignore[arg-type]
-        return bytes(view[texts.starts[number] : texts.ends[number]])
+        return self.texts.bytes_of(number)
 
 
 def blocks_of(texts: Any) -> Iterator[TextBlock]:
