@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any
 
 from matchwood.language.events import Event
-from matchwood.language.seen import LISTS
+from matchwood.language.seen import LISTS, Seen
 from matchwood.language.tree.arithmetic import Attribute, Side, Sum, Variable
 from matchwood.language.tree.nodes import And, Node, Not, Or, Xnor, Xor, fold
 from matchwood.language.tree.predicates import Call, VariableComparison
@@ -230,6 +230,10 @@ def _with_row(
 # Constraints
 
 
+# An event, or what predicates see of the attributes that a comparison names.
+SeenValues = Event | Mapping[str, Seen]
+
+
 def truth_of_constraint(constraint: Node, bound: Substitution, seen: Event) -> Truth:
     """The truth of a constraint under a substitution: true, false or undefined."""
 
@@ -253,12 +257,12 @@ def truth_of_constraint(constraint: Node, bound: Substitution, seen: Event) -> T
     return fold(constraint, truth)
 
 
-def compare_sides(left: Side, op: str, right: Side, bound: Substitution, seen: Event) -> Truth:
+def compare_sides(left: Side, op: str, right: Side, bound: Substitution, seen: SeenValues) -> Truth:
     """The truth of a comparison of two operands under a substitution."""
     return _compare(_side(left, bound, seen), op, _side(right, bound, seen))
 
 
-def _side(side: Side, bound: Substitution, seen: Event) -> Value:
+def _side(side: Side, bound: Substitution, seen: SeenValues) -> Value:
     if isinstance(side, Variable):
         return bound[side.name][1]
     if isinstance(side, Attribute):
@@ -269,7 +273,7 @@ def _side(side: Side, bound: Substitution, seen: Event) -> Value:
     return Value(family_of(side), side)
 
 
-def _sum(sum_: Sum, bound: Substitution, seen: Event) -> Value:
+def _sum(sum_: Sum, bound: Substitution, seen: SeenValues) -> Value:
     """A sum, exact; null if a term is not a single number, or for a division by zero."""
     stack: list[Fraction] = []
     for term in sum_.postfix:

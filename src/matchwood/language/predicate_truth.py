@@ -8,7 +8,7 @@ from matchwood.language.bindings import Truth
 from matchwood.language.errors import RuleError
 from matchwood.language.events import Event
 from matchwood.language.lists import ListValues
-from matchwood.language.named_lists import NamedLists
+from matchwood.language.named_lists import NamedLists, ValueList
 from matchwood.language.seen import Seen
 from matchwood.language.strings import ilike, like, rlike
 from matchwood.language.tree import Between, Comparison, In, InList, Like
@@ -69,13 +69,24 @@ def is_one_of(value: Value, node: In) -> Truth:
 
 def in_list(node: InList, seen: Event, lists: NamedLists | None) -> Truth:
     """Whether a value is in a list with a name; of a list, whether any of its values is."""
-    known = None if lists is None else lists.get(node.name)
-    if known is None:
-        raise RuleError(f"no list is named {node.name!r}")
+    known = known_list(node.name, lists)
     value = seen[node.attribute]
     if isinstance(value, Value):
         return known.holds(value)
     return known.holds_any(elements_of(seen, node.attribute))
+
+
+def known_list(name: str, lists: NamedLists | None) -> ValueList:
+    """The list of this name; a RuleError if there is none."""
+    known = None if lists is None else lists.get(name)
+    if known is None:
+        raise RuleError(f"no list is named {name!r}")
+    return known
+
+
+def held_in(known: ValueList, seen: Seen) -> Truth:
+    """Whether a list with a name has a value, or any value of a list."""
+    return known.holds(seen) if isinstance(seen, Value) else known.holds_any(ListValues(seen))
 
 
 PATTERNS: dict[str, Callable[[str, str], bool]] = {"like": like, "ilike": ilike, "rlike": rlike}

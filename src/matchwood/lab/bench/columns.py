@@ -3,10 +3,10 @@
     python -m matchwood.lab.bench.columns [--rules 3000] [--columns 200] [--events 16384]
 
 Rules of four ranges over columns of integers are matched against an Arrow table. Then one more rule
-is added, which compares two columns, asks for a network, or calls an operator; or one column is of
-mixed types. The same events are matched as JSON lines, too. Events are matched without and with the
-rule by turns, so that a ratio compares times of the same minutes. Times are processor times per
-event.
+is added, which compares two columns or sums of them, asks for a network or a list with a name, or
+calls an operator; or one column is of mixed types. The same events are matched as JSON lines, too.
+Events are matched without and with the rule by turns, so that a ratio compares times of the same
+minutes. Times are processor times per event.
 """
 
 from __future__ import annotations
@@ -40,6 +40,10 @@ ONE_RULE = {
     "contains": "contains(text0, text1)",
     "network": "in_network(ip, '10.1.0.0/16')",
     "network, not asked": "never = 1 and in_network(ip, '10.1.0.0/16')",
+    "sum": "c0 > 3 * c1 + 0.5",
+    "sum, not asked": "never = 1 and c0 > 3 * c1 + 0.5",
+    "list with a name": "ip in list 'some'",
+    "list with a name, not asked": "never = 1 and ip in list 'some'",
     "call": "c0 = 1 and odd(c1)",
     "call, not asked": "never = 1 and odd(c1)",
 }
@@ -82,7 +86,8 @@ class RangesOverColumns:
 
     def matcher(self, more: str | None = None) -> Matcher:
         rules = self.rules if more is None else {**self.rules, len(self.rules): more}
-        return Matcher(rules, operators={"odd": odd})
+        lists = {"some": [f"10.1.{n}.1" for n in range(200)]}
+        return Matcher(rules, operators={"odd": odd}, lists=lists)
 
     def frame(self, mixed: bool) -> Any:
         """The table as a frame of pandas; with `mixed`, one column has strings in it."""

@@ -18,8 +18,9 @@ from matchwood.language.aliases import Aliases
 from matchwood.language.bindings import Truth
 from matchwood.language.evaluation import TRUTHS, Hierarchies, Operator, evaluate
 from matchwood.language.events import Event
-from matchwood.language.named_lists import NamedLists
-from matchwood.language.tree import Elements, Node, TruthTest
+from matchwood.language.named_lists import NamedLists, ValueList
+from matchwood.language.predicate_truth import known_list
+from matchwood.language.tree import Elements, InList, Node, TruthTest
 from matchwood.match.event.element_index import ElementIndexes, KnownElements, MatcherOf
 from matchwood.match.event.event_kernels import match_again, match_codes
 from matchwood.match.event.literal_kernels import (
@@ -72,6 +73,10 @@ class LazyAtoms:
     def nodes(self) -> list[Node]:
         """The predicates of all of these atoms."""
         return [self._segment.opaque[number] for number in self._segment.lazy]
+
+    def list_of(self, node: InList) -> ValueList:
+        """The values that the list has now which a predicate names."""
+        return known_list(node.name, self._lists)
 
     def evaluate(self, node: Node, seen: Event, known: KnownElements) -> Truth:
         """Whether a predicate is true of an event, of whose elements `known` says something."""

@@ -1,4 +1,4 @@
-"""Lazy atoms of the events of a batch: comparisons of two attributes, and `contains` of them.
+"""Lazy atoms of the events of a batch: comparisons of attributes and sums, and what is whole.
 
 Codes do not decide such an atom. It is evaluated on the columns of its own attributes, whatever
 else the events have: for all events of a batch, or only for the one that asks.
@@ -6,20 +6,28 @@ else the events have: for all events of a batch, or only for the one that asks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from matchwood.index.build.index_form import evaluated_whole
 from matchwood.kernels.array_types import UInt8Array
-from matchwood.language.bindings import Truth
-from matchwood.language.evaluation import TRUTHS
+from matchwood.language.bindings import Truth, compare_sides
+from matchwood.language.evaluation import TRUTHS, negation
 from matchwood.language.events import Event
-from matchwood.language.predicate_truth import compare_attributes
+from matchwood.language.predicate_truth import compare_attributes, held_in
 from matchwood.language.seen import Seen, see
 from matchwood.language.subjects import lowered_values
-from matchwood.language.tree import AttributeComparison, Call, Elements, Node, TruthTest
+from matchwood.language.tree import (
+    AttributeComparison,
+    Call,
+    Elements,
+    InList,
+    Node,
+    SumComparison,
+    TruthTest,
+)
 from matchwood.language.tree.elements import reads_everything
 from matchwood.language.tree.subjects import Lowered
 from matchwood.language.values import NULL, Family, Value
@@ -127,8 +135,8 @@ class LazyColumns:
         node = self._atoms.node(number)
         states = self._states.get(node)
         compared = node.operands[0] if isinstance(node, TruthTest) else node
-        if states is None and isinstance(compared, AttributeComparison):
-            columns = [self._of(name) for name in (compared.left, compared.right)]
+        if states is None and isinstance(compared, AttributeComparison | SumComparison):
+            columns = [self._of(name) for name in compared.subjects]
             if all(column is None or column.typed() is not None for column in columns):
                 states = self._states_of(node)
         return self._at(node, event) if states is None else TRUTH[int(states[event])]
@@ -153,6 +161,10 @@ class LazyColumns:
             return np.where(asked != node.negated, TRUE_SEEN, FALSE_SEEN).astype(np.uint8)
         if isinstance(node, Elements):
             return self._elements_states(node)
+        if isinstance(node, SumComparison):
+            return self._sum_states(node)
+        if isinstance(node, InList) and not reads_everything(node):
+            return self._list_states(node)
         if evaluated_whole(node) or reads_everything(node):
             states = [STATE[self._at(node, event)] for event in range(self._events)]
             return np.array(states, np.uint8)
@@ -174,6 +186,39 @@ class LazyColumns:
             if whole is not None and part is not None and whole.family is part.family is _STRING:
                 return _contain(whole.values.to_pylist(), part.values.to_pylist())
         return np.array([STATE[self._at(node, event)] for event in range(self._events)], np.uint8)
+
+    def _sum_states(self, node: SumComparison) -> UInt8Array:
+        states = np.full(self._events, UNDEFINED_SEEN, np.uint8)
+        columns = {name: column for name in node.subjects if (column := self._of(name)) is not None}
+        if len(columns) < len(set(node.subjects)):
+            return states
+        rows: Sequence[int] = range(self._events)
+        typed = {name: kept for name in columns if (kept := columns[name].typed()) is not None}
+        if len(typed) == len(columns):
+            from matchwood.match.batch.codes.column_sums import compare_sums
+
+            states, open_rows = compare_sums(node, typed, self._events)
+            rows = open_rows.tolist()
+        for event in rows:
+            seen = {name: see(name, column.given()[event]) for name, column in columns.items()}
+            states[event] = STATE[compare_sides(node.left, node.op, node.right, {}, seen)]
+        return states
+
+    def _list_states(self, node: InList) -> UInt8Array:
+        """Each distinct string is looked up once, and every value of another kind."""
+        column, values = self._of(node.attribute), self._atoms.list_of(node)
+        if column is None:
+            return np.full(self._events, UNDEFINED_SEEN, np.uint8)
+        typed = column.typed()
+        if typed is None or typed.family is not _STRING:
+            return _list_of_states(node, (held_in(values, seen) for seen in column.seen()))
+        encoded = typed.values.dictionary_encode()
+        texts = encoded.dictionary.to_pylist()
+        known = _list_of_states(node, (values.holds(Value(_STRING, text)) for text in texts))
+        none = len(texts)
+        places = encoded.indices.fill_null(none).to_numpy(zero_copy_only=False)
+        states: UInt8Array = np.append(known, np.uint8(UNDEFINED_SEEN))[places]
+        return states
 
     def _elements_states(self, node: Elements) -> UInt8Array:
         path, elements = node.attribute, self._atoms.elements
@@ -207,6 +252,13 @@ class LazyColumns:
             if column is not None:
                 alone.raw[name] = column.given()[event]
         return self._atoms.evaluate(node, alone, {})
+
+
+def _list_of_states(node: InList, truths: Iterable[Truth]) -> UInt8Array:
+    """The states of truths that a list with a name has told, for the predicate or its negation."""
+    if node.negated:
+        truths = map(negation, truths)
+    return np.array([STATE[truth] for truth in truths], np.uint8)
 
 
 def _is_contains(node: Node) -> bool:
