@@ -260,6 +260,18 @@ def test_matches_left_on_the_card(monkeypatch):
     assert found == expected(rules, EVENTS)
 
 
+def test_numbers_are_copied_only_for_those_who_ask():
+    (some,) = matcher_of({1: "a > 3"}).match_on_card(EVENTS)
+    column = some.rules
+    same, copied = np.from_dlpack(column, copy=False), np.from_dlpack(column, copy=True)
+    assert same.ctypes.data == column.address != copied.ctypes.data
+    assert same.tolist() == copied.tolist() == column.to_numpy().tolist()
+    here = column.__dlpack_device__()
+    assert column.__dlpack__(dl_device=here, stream=None, max_version=(1, 0)) is not None
+    with pytest.raises(BufferError, match="on device"):
+        column.__dlpack__(dl_device=(here[0] + 1, 0))
+
+
 def test_memory_of_exported_matches_is_freed():
     import gc
     import weakref

@@ -44,9 +44,26 @@ class CardColumn:
     def __dlpack_device__(self) -> tuple[int, int]:
         return _DEVICE, 0
 
-    def __dlpack__(self, **_options: Any) -> Any:
+    def __dlpack__(
+        self,
+        *,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+        **_options: Any,
+    ) -> Any:
         """The numbers as a DLPack tensor; what wrote them is done, so no stream has to wait."""
-        return tensor_capsule(self._array, self.address, len(self), self.dtype, _DEVICE)
+        if dl_device not in (None, self.__dlpack_device__()):
+            raise BufferError(f"the numbers are on device {_DEVICE}; copy them with to_numpy()")
+        column = self._copied() if copy else self
+        return tensor_capsule(column._array, column.address, len(self), self.dtype, _DEVICE)
+
+    def _copied(self) -> CardColumn:
+        from numba import cuda
+
+        copied = cuda.device_array(len(self), self.dtype)
+        copied.copy_to_device(self._array)
+        cuda.synchronize()
+        return CardColumn(copied)
 
     def to_numpy(self) -> NDArray[Any]:
         """A copy in the memory of the host."""
