@@ -176,6 +176,30 @@ def test_those_that_wait_longest_make_room(tmp_path) -> None:
             connection.close()
 
 
+EARLY = b"GET / HTTP/1.1\r\nHost: localhost\r\nOrigin: http://other\r\nContent-Length: 9\r\n\r\n"
+
+
+def test_requests_that_were_answered_before_they_arrived_make_room(tmp_path) -> None:
+    """Nobody watched over these connections any more: they stayed open for ever."""
+    limits = {"connections": 6, "connections_per_address": 99, "header_seconds": 0.5}
+    with served(settings_in(tmp_path, limits=limits)) as running:
+        running.http.close()
+        taken = [connect(running) for _ in range(6)]
+        for connection in taken:
+            connection.sendall(EARLY)
+            assert connection.recv(65_536).startswith(b"HTTP/1.1 403 ")
+            connection.sendall(b"x" * 9)
+        time.sleep(0.7)  # longer than headers may take: none have begun
+        assert httpx.get(f"{running.url}/healthz").status_code == 200
+        assert answer(taken[0]) == b""
+        taken[1].sendall(b"\r\n")  # which is no request, and must not keep it open
+        assert answer(taken[1]).startswith(b"HTTP/1.1 408 ")
+        taken[2].sendall(EARLY)
+        assert taken[2].recv(65_536).startswith(b"HTTP/1.1 403 ")
+        for connection in taken:
+            connection.close()
+
+
 def wait_for_service(client: Client) -> None:
     """However busy the machine is."""
     for _ in range(5):

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from matchwood.client import Client
+from matchwood.service.http import rule_uploads
 from service.serving import Served, served, settings_in
 
 
@@ -155,6 +156,26 @@ def test_rows_of_an_upload_that_make_no_sense_are_named(service: Served, row: ob
     assert answer.status_code == 422, answer.text
     assert answer.json()["type"] == "urn:matchwood:problem:invalid-rule"
     assert len(answer.json()["errors"]) == 1
+
+
+def test_an_upload_of_bad_rules_is_given_up(service: Served, monkeypatch) -> None:
+    monkeypatch.setattr(rule_uploads, "MOST_INVALID", 5)
+    body = json.dumps([{"id": "good", "rule": "x"}, *range(20)])
+    for content in (body, body + "never read"):
+        answer = service.http.put("/rules", content=content).json()
+        assert answer["detail"] == "5 of the first 6 rules are invalid; nothing was changed"
+        assert [error["line"] for error in answer["errors"]] == [2, 3, 4, 5, 6]
+
+
+def test_a_list_of_rules_is_one_list(service: Served) -> None:
+    rule = '{"id": "a", "rule": "x"}'
+    for body in (f"[{rule}] x", f"[{rule},]", f"[{rule} {rule}]", f"[{rule}", rule, "[" * 5_000):
+        answer = service.http.put("/rules", content=body)
+        assert answer.status_code == 400, body[:60]
+        assert answer.json()["detail"].startswith("the upload cannot be read: ")
+    for body in (f" [ {rule} ]\n", f"[{rule}]".encode("utf-16")):
+        assert service.http.put("/rules", content=body).status_code == 200
+    assert service.http.put("/rules", content=" [ ] ").json()["removed"] == 1
 
 
 def test_a_priority_that_is_no_number_of_json_is_refused(service: Served) -> None:

@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from matchwood.service.http import bulk_routes
 from service.serving import Served, served, settings_in
 
 
@@ -87,6 +88,19 @@ def test_many_come_as_lines_and_bad_ones_are_told(service: Served) -> None:
     assert kinds == ["invalid-rule", "bad-request", "invalid-request"]
     assert service.publish({"bulk": 0})["matched"] == 600
     assert service.fetch(told[10], limit=1)[0]["event"] == {"bulk": 0}
+
+
+def test_an_upload_of_bad_lines_is_given_up(service: Served, monkeypatch) -> None:
+    """A small body unfolds to any number of lines, and each is told why it is bad."""
+    monkeypatch.setattr(bulk_routes, "MOST_REJECTED", 10)
+    monkeypatch.setattr(bulk_routes, "LINES_AT_ONCE", 8)
+    body = "\n".join(['{"rule": "given_up = 1", "subscriber": "x"}'] + ["1"] * 100)
+    headers = {"Content-Type": "application/x-ndjson"}
+    answer = service.http.post("/subscriptions/bulk", content=body, headers=headers)
+    *told, last = [json.loads(line) for line in answer.text.splitlines()]
+    assert last == {"accepted": 1, "rejected": 15, "stopped_after": 16}
+    assert [one["line"] for one in told] == list(range(1, 17))
+    assert service.publish({"given_up": 1})["matched"] == 1
 
 
 def test_administrators_see_pages_of_them(service: Served) -> None:

@@ -29,6 +29,9 @@ router = APIRouter(tags=["subscriptions"], responses=problems(415))
 LINES_AT_ONCE = 5_000
 # Bytes of lines that are kept before their subscriptions are created.
 BYTES_AT_ONCE = 4 << 20
+# Bad lines after which the rest of an upload is not read: its answer would have many times as many
+# bytes, and a small body can unfold to hundreds of millions of lines.
+MOST_REJECTED = 100_000
 # Bytes of the answer that are kept in memory; a longer answer goes to a temporary file.
 ANSWER_BYTES = 8 << 20
 # Bytes of a line beyond those of its rule.
@@ -60,7 +63,8 @@ class UploadedLine(NamedTuple):
 async def subscribe_all(request: Request, service: Ready, caller: Subscriber) -> StreamingResponse:
     """JSON lines, each as in `POST /subscriptions`. The answer has one line for each, with its
     `line` number, and either `id`, `ticket`, `secret` and `expires`, or a `problem`. The last line
-    says how many were `accepted` and `rejected`.
+    says how many were `accepted` and `rejected`. After 100,000 rejected lines the rest is not read,
+    and the last line says where (`stopped_after`).
     """
     if (kind := media_type(request)) not in LINES:
         raise RequestProblem("unsupported-media-type", f"expected {LINES[0]}, found {kind!r}")
@@ -90,6 +94,7 @@ async def _create_all(request: Request, service: Service, key: str, answers: Any
         text = "".join(json.dumps(outcome, ensure_ascii=False) + "\n" for outcome in outcomes)
         answers.write(text.encode("utf-8", "backslashreplace"))
 
+    stopped = False
     async for line in _lines(request, service):
         number += 1
         if line.strip():
@@ -98,9 +103,14 @@ async def _create_all(request: Request, service: Service, key: str, answers: Any
         if len(waiting) >= LINES_AT_ONCE or size >= BYTES_AT_ONCE:
             await create_waiting()
             size = 0
+            if stopped := rejected >= MOST_REJECTED:
+                break
     if waiting:
         await create_waiting()
-    answers.write(json.dumps({"accepted": accepted, "rejected": rejected}).encode() + b"\n")
+    counts = {"accepted": accepted, "rejected": rejected}
+    if stopped:
+        counts["stopped_after"] = number
+    answers.write(json.dumps(counts).encode() + b"\n")
 
 
 async def _create(service: Service, key: str, lines: list[UploadedLine]) -> list[dict[str, Any]]:

@@ -143,6 +143,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._address = ""
         self._entered = False
         self._phase = "headers"
+        self._nothing_came = True  # of the next request
         self._head = 0  # bytes since headers were complete, or since a part of a body
         self._received = 0  # bytes of the body
         self._body_since = 0.0
@@ -181,6 +182,7 @@ class GuardedProtocol(HttpToolsProtocol):
         if self.transport.is_closing():
             return
         self._head += len(data)
+        self._nothing_came = False
         super().data_received(data)
         if self.transport.is_closing():
             self._disarm()
@@ -188,7 +190,7 @@ class GuardedProtocol(HttpToolsProtocol):
             self._guard.report("head", self._address)
             detail = f"headers may have at most {HEAD_BYTES:,} bytes"
             self._refuse(RequestProblem("headers-too-large", detail, limit=HEAD_BYTES))
-        elif self._phase == "headers" and self._timer is None:
+        elif self._phase == "headers" and self._timer is None and not self._nothing_came:
             self._arm(self._guard.header_seconds)
         elif self._phase == "body" and self._timer is None:
             self._arm(self._guard.body_seconds)
@@ -216,12 +218,24 @@ class GuardedProtocol(HttpToolsProtocol):
         self._phase = "answer"
         self._head = 0
         super().on_message_complete()
+        if self.cycle.response_complete:  # it was answered before all of it had arrived
+            self._unset_keepalive_if_required()
+            self.timeout_keep_alive_task = self.loop.call_later(
+                self.timeout_keep_alive, self.timeout_keep_alive_handler
+            )
+            self._becomes_idle()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
         idle = self._phase == "answer" and self.cycle.response_complete  # else one was pipelined
-        if idle and not self.transport.is_closing():
+        if idle:
+            self._becomes_idle()
+
+    def _becomes_idle(self) -> None:
+        """It waits for the next request, of which nothing has come."""
+        if not self.transport.is_closing():
             self._phase = "headers"
+            self._nothing_came = True
             self._guard.waits(self, True)
 
     # Time limits

@@ -9,6 +9,7 @@ from typing import Any
 from matchwood.language.errors import RuleError
 from matchwood.language.values import Literal, literal
 from matchwood.service.delivery.event_bodies import JSON, LINES, loads
+from matchwood.service.http.json_lists import items_of
 from matchwood.service.problems import RequestProblem
 from matchwood.service.rules.stored_lists import MOST_TOLD, value_of
 
@@ -44,13 +45,10 @@ def _values(kind: str, body: bytes) -> Iterator[tuple[dict[str, int], Callable[[
     """For each value its place, and what reads it."""
     if kind == JSON:
         try:
-            items = loads(body)
+            for index, item in enumerate(items_of(body)):
+                yield {"index": index}, lambda item=item: item  # type: ignore[misc]
         except ValueError as error:
             raise RequestProblem("bad-request", f"the upload cannot be read: {error}") from None
-        if not isinstance(items, list):
-            raise RequestProblem("bad-request", "expected a list of values")
-        for index, item in enumerate(items):
-            yield {"index": index}, lambda item=item: item  # type: ignore[misc]
         return
     for number, line in enumerate(BytesIO(body), 1):
         if text := line.strip():

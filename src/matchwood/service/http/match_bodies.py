@@ -7,7 +7,6 @@ To validate and build an object for every event and every match would take longe
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -23,11 +22,11 @@ from matchwood.service.delivery.event_bodies import (
     checked_json,
     dumps,
 )
+from matchwood.service.http.json_lists import after_blanks, after_sign
 from matchwood.service.http.models import MatchIn
 from matchwood.service.problems import RequestProblem
 from matchwood.service.settings import Limits
 
-_BLANKS = re.compile("[ \\t\\n\\r]*")
 # Reads a value at a place of a text: the value, and the place behind it.
 ReadValue = Callable[[str, int], tuple[Any, int]]
 
@@ -81,12 +80,12 @@ def _read(body: bytes) -> tuple[dict[str, Any], dict[str, list[str]]]:
     readers: dict[str, ReadValue] = {"event": event, "events": events}
     try:
         text = body.decode()
-        start = _after_blanks(text, 0)
+        start = after_blanks(text, 0)
         if not text.startswith("{", start):
             STRICT.decode(text)
             raise RequestProblem("invalid-request", "the body must be an object")
         fields, end = _fields(text, start, lambda name: readers.get(name, value))
-        if _after_blanks(text, end) != len(text):
+        if after_blanks(text, end) != len(text):
             raise json.JSONDecodeError("Extra data", text, end)
     except RecursionError:
         raise RequestProblem("bad-request", "the body is nested too deeply") from None
@@ -98,49 +97,36 @@ def _read(body: bytes) -> tuple[dict[str, Any], dict[str, list[str]]]:
 def _fields(text: str, at: int, reader: Callable[[str], ReadValue]) -> tuple[dict[str, Any], int]:
     """The fields of the object at a place, each read by its reader."""
     fields: dict[str, Any] = {}
-    at = _after_blanks(text, at + 1)
+    at = after_blanks(text, at + 1)
     if text.startswith("}", at):
         return fields, at + 1
     while True:
         if not text.startswith('"', at):
             raise json.JSONDecodeError("Expecting a name in double quotes", text, at)
         name, at = STRICT.raw_decode(text, at)
-        at = _after(text, at, ":")
+        at = after_sign(text, at, ":")
         fields[name], at = reader(name)(text, at)
-        at = _after_blanks(text, at)
+        at = after_blanks(text, at)
         if text.startswith("}", at):
             return fields, at + 1
-        at = _after(text, at, ",")
+        at = after_sign(text, at, ",")
 
 
 def _items(text: str, at: int, texts: list[str]) -> tuple[list[Any], int]:
     """The items of the list at a place; `texts` gets the text of each."""
     items: list[Any] = []
     texts.clear()
-    at = _after_blanks(text, at + 1)
+    at = after_blanks(text, at + 1)
     if text.startswith("]", at):
         return items, at + 1
     while True:
         item, end = STRICT.raw_decode(text, at)
         items.append(item)
         texts.append(text[at:end])
-        at = _after_blanks(text, end)
+        at = after_blanks(text, end)
         if text.startswith("]", at):
             return items, at + 1
-        at = _after(text, at, ",")
-
-
-def _after(text: str, at: int, sign: str) -> int:
-    """The place behind a sign and the blanks around it."""
-    at = _after_blanks(text, at)
-    if not text.startswith(sign, at):
-        raise json.JSONDecodeError(f"Expecting {sign!r}", text, at)
-    return _after_blanks(text, at + 1)
-
-
-def _after_blanks(text: str, at: int) -> int:
-    blanks = _BLANKS.match(text, at)
-    return at if blanks is None else blanks.end()
+        at = after_sign(text, at, ",")
 
 
 def _options(fields: dict[str, Any]) -> MatchIn:

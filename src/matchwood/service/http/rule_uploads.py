@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from io import BytesIO
 from typing import Any
 
 from matchwood.language.values import is_text
 from matchwood.match.parts.rule_columns import RuleDetails
 from matchwood.service.delivery.event_bodies import JSON, LINES, loads
+from matchwood.service.http.json_lists import items_of
 from matchwood.service.problems import RequestProblem
 from matchwood.service.rules.rule_set import MOST_LISTED
 
 # Makes a rule of its id, text or JSON form, tags, priority and data, or raises a problem.
 CheckedRule = Callable[[str, object, list[str], float, object], RuleDetails]
+# Invalid rules after which the rest of an upload is not looked at.
+MOST_INVALID = 100_000
 # The most characters of an id.
 ID_LENGTH = 512
 # The most characters of a tag.
@@ -21,36 +25,41 @@ TAG_LENGTH = 200
 
 def uploaded_rules(checked: CheckedRule, kind: str, body: bytes) -> list[RuleDetails]:
     """The rules of a body of a media type; one problem lists all that are invalid."""
-    rows = _rows(kind, body)
     rules: dict[str, RuleDetails] = {}
     errors: list[dict[str, Any]] = []
-    for number, row in enumerate(rows, 1):
+    number = invalid = 0
+    for number, row in enumerate(_rows(kind, body), 1):
         try:
             rule = _rule(checked, row)
             if rule.id in rules:
                 raise RequestProblem("invalid-rule", f"the id {rule.id!r} occurs twice")
             rules[rule.id] = rule
         except RequestProblem as problem:
-            errors.append({"line": number, "reason": problem.detail})
+            invalid += 1
+            if invalid <= MOST_LISTED:
+                errors.append({"line": number, "reason": problem.detail})
+            if invalid == MOST_INVALID:
+                break
     if errors:
-        detail = f"{len(errors):,} of {len(rows):,} rules are invalid; nothing was changed"
-        raise RequestProblem("invalid-rule", detail, errors=errors[:MOST_LISTED])
+        of = f"the first {number:,}" if invalid == MOST_INVALID else f"{number:,}"
+        detail = f"{invalid:,} of {of} rules are invalid; nothing was changed"
+        raise RequestProblem("invalid-rule", detail, errors=errors)
     return list(rules.values())
 
 
-def _rows(kind: str, body: bytes) -> list[Any]:
+def _rows(kind: str, body: bytes) -> Iterator[Any]:
+    if kind not in (*LINES, JSON):
+        detail = f"expected {LINES[0]} or {JSON}, found {kind!r}"
+        raise RequestProblem("unsupported-media-type", detail)
     try:
-        if kind in LINES:
-            return [loads(line) for line in body.split(b"\n") if line.strip()]
         if kind == JSON:
-            rows = loads(body)
-            if isinstance(rows, list):
-                return rows
-            raise ValueError("expected a list of rules")
+            yield from items_of(body)
+            return
+        for line in BytesIO(body):
+            if text := line.strip():
+                yield loads(text)
     except ValueError as error:
         raise RequestProblem("bad-request", f"the upload cannot be read: {error}") from None
-    detail = f"expected {LINES[0]} or {JSON}, found {kind!r}"
-    raise RequestProblem("unsupported-media-type", detail)
 
 
 def _rule(checked: CheckedRule, row: Any) -> RuleDetails:
