@@ -3,11 +3,11 @@
 import pytest
 
 from matchwood.spark import compile_rules, match_events
-from matchwood.spark.endpoints import RuleSource
+from matchwood.spark.endpoints import RowSource, RuleSource
 from matchwood.spark.pipeline.pipeline_run import run
 from matchwood.spark.stream import changing_rules
 from matchwood.spark.stream.changing_rules import ChangingRules
-from matchwood.spark.stream.rule_signatures import look, signature
+from matchwood.spark.stream.rule_signatures import list_signature, look, signature
 from matchwood.spark.stream.table_changes import table_changes
 from spark.spark_session import needs_iceberg
 from spark.stream.stream_folders import PEOPLE, right, versions_of
@@ -126,8 +126,10 @@ def test_streams(spark, lake, tmp_path):
 def test_versions_tell_of_changes(spark, lake):
     """Every change is noticed, and none where there is none, without reading rows."""
     source = RuleSource(table=f"{lake.database}.rules")
+    listed = RowSource(table=source.table, select=("id",))
     seen = [signature(spark, source, None)]
-    assert signature(spark, source, None) == seen[0]
+    values = [list_signature(spark, listed)]
+    assert (signature(spark, source, None), list_signature(spark, listed)) == (seen[0], values[0])
     for statement in (
         "update {}.rules set rule = 'age > 3' where id = 'teens'",
         "delete from {}.rules where id = 'teens'",
@@ -136,9 +138,10 @@ def test_versions_tell_of_changes(spark, lake):
     ):
         lake.sql(statement)
         seen.append(signature(spark, source, None))
+        values.append(list_signature(spark, listed))
         if "alter" in statement and lake.form == "iceberg":  # which are columns, and no rows
-            seen.pop()
-    assert len(set(seen)) == len(seen)
+            assert (seen.pop(), values.pop()) == (seen[-1], values[-1])
+    assert len(set(seen)) == len(set(values)) == len(seen) == len(values)
     if lake.form == "delta":
         path = spark.sql(f"describe detail {lake.database}.rules").collect()[0].location
         files = RuleSource(path=path.removeprefix("file:"), format="delta")
