@@ -70,7 +70,8 @@ after-coverage: $(STAMP)
 
 .PHONY: programs
 programs: $(STAMP)
-	@$(USE_JAVA); $(USE_CHROMIUM)
+	@$(USE_JAVA); $(USE_CHROMIUM); $(PYTHON_BIN) scripts/java_classes.py $(VENV)/spark-classes.jsa 2>/dev/null \
+		|| echo "Spark's classes could not be stored, so that its tests take longer" >&2
 
 .PHONY: test-connect
 test-connect: $(STAMP) ## the tests of Spark, all of them through Spark Connect
@@ -172,7 +173,7 @@ $(STAMP):
 	@echo "installing matchwood and its tools into $(VENV): a minute or two, this once"
 	@$(PYTHON_BIN) $(INSTALL) -c constraints.txt $(BUILD_TOOLS)
 	@$(PYTHON_BIN) $(INSTALL) -c constraints.txt --no-build-isolation -e '.[$(EXTRAS)]'
-	@rm -f $(VENV)/installed-*
+	@rm -f $(VENV)/installed-* $(VENV)/spark-classes.jsa
 	@touch $@
 
 .venv-spark%/$(SPARKS_STAMP):

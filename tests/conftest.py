@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from java_options import JAVA_OPTIONS
+
 # The fixture `spark`, for tests in any folder, and the option `--processor-time`.
 pytest_plugins = ["spark.spark_session", "processor_time"]
 
@@ -16,16 +18,10 @@ os.environ.setdefault("MATCHWOOD_COMPILE", "foreground")
 # Spark's Python workers run what the tests run, and its driver needs no host name.
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-# No Java of the tests lives long enough for its optimising compiler to be worth its work, or needs
-# memory back from compiled code; verifying Spark's classes takes a tenth of its start.
-JAVA_OPTIONS = [
-    "-XX:TieredStopAtLevel=1",
-    "-XX:+UseSerialGC",
-    "-XX:-UseCodeCacheFlushing",
-    "-XX:ReservedCodeCacheSize=240m",
-    "-XX:+UnlockDiagnosticVMOptions",
-    "-XX:-BytecodeVerificationRemote",
-]
+# `make programs` stores Spark's classes there, for this Spark and the Java that it finds.
+SPARKS_CLASSES = Path(sys.prefix, "spark-classes.jsa")
+if SPARKS_CLASSES.exists():
+    JAVA_OPTIONS.append(f"'-XX:SharedArchiveFile={SPARKS_CLASSES}'")
 os.environ.setdefault("JDK_JAVA_OPTIONS", " ".join(JAVA_OPTIONS))
 
 # The same examples in every run; `--hypothesis-profile thorough` looks for new ones.
@@ -143,6 +139,8 @@ UNCOMPILED_TOO = {
     *("test_mixed_columns.py", "test_event_tables.py", "test_event_slices.py"),
     *("test_near_misses.py", "test_batch_threads.py", "test_kernel_folder.py"),
     *("test_sources.py", "test_array_view.py", "test_match_ids.py", "test_gpu_strategy.py"),
+    *("test_column_sums.py", "test_everywhere.py", "test_json_readings.py", "test_sorting.py"),
+    "test_shared_card.py",
 }
 # Tests whose kernels are those of the published algorithms: by folder, or by their name.
 OF_PAPERS = {"papers", "running"}
@@ -164,12 +162,12 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return None if folder in WITHOUT_KERNELS or collection_path.name in UNCOMPILED_TOO else True
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_configure(config: pytest.Config) -> None:
     # pytest-xdist knows this mark; it is not installed beside other versions of PySpark.
     config.addinivalue_line("markers", "xdist_group(name): run by one process")
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """The tests of Spark's session go to one worker, and those of Connect to another."""
     left_out = []
