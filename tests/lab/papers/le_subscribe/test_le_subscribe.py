@@ -134,6 +134,13 @@ def test_equality_preferred_and_quarantining_are_one_without_bounds():
         assert preferred.work.nodes == 0
 
 
+def test_equality_preferred_forgets_what_it_counted():
+    preferred = EqualityPreferred({n: f"kind = {n} and price <= {n}" for n in range(100)})
+    for price, kind in ((90, 95), (90, 95), (0, 5), (90, 95)):  # few bounds are true, or all
+        assert preferred.match({"price": price, "kind": kind}) == [kind]
+        assert preferred.work.nodes == 100 - price
+
+
 def test_hanson_takes_the_most_selective_predicate():
     values = {f"v{n}": f"kind = 'k{n}' and price <= {n}" for n in range(50)}
     hanson = Hanson({**values, "narrow": "price between 30 and 31 and size > 1"})

@@ -42,7 +42,7 @@ class EqualityPreferred(SubscriptionAlgorithm):
         self._needed = np.bincount(
             owner[keys_of(subscriptions.rows[bound])[1]], minlength=len(subscriptions.start) - 1
         ).astype(np.uint16)
-        self._hits = np.zeros(len(subscriptions.start) - 1, np.uint16)
+        self._hits = np.zeros(len(subscriptions.start) - 1, np.uint16)  # 0 between events
         without = np.diff(subscriptions.start) > 0
         without[self._equalities.members] = False
         self._neqsub = NumberSet(np.flatnonzero(without).astype(np.int32))
@@ -69,9 +69,9 @@ class EqualityPreferred(SubscriptionAlgorithm):
         out = np.empty(len(self._hits), np.int32)
         partial = self._equalities.find(codes, out)
         satisfied = self._clusters.satisfied(codes)
-        self._hits[:] = 0
         visited = self._clusters.count(satisfied, self._hits)
         matched = kernels.complete(self._hits, self._needed, self._neqsub.members, out, partial)
+        self._clusters.forget(satisfied, visited, self._hits)
         looked_up = self._equalities.visited
         candidates = partial + len(self._neqsub.members)
         self.worked(len(satisfied) + looked_up, visited, candidates)

@@ -71,6 +71,16 @@ class PredicateClusters:
         lists, entries = self.postings.lists, self.postings.entries
         return int(kernels.count(satisfied, lists, entries, hits))
 
+    def forget(self, satisfied: Int32Array, visited: int, hits: NDArray[np.uint16]) -> None:
+        """Set counts back to 0: those that were raised, or all if as many entries were read.
+
+        So an event that few predicates are true of takes no longer where there are more rules.
+        """
+        if visited >= len(hits):
+            hits[:] = 0
+        else:
+            kernels.forget(satisfied, self.postings.lists, self.postings.entries, hits)
+
 
 def keys_of(rows: Int32Array) -> tuple[Int64Array, Int64Array]:
     """The keys of the predicates of rows, and the index of the row of each."""

@@ -63,3 +63,12 @@ def count(satisfied, lists, entries, hits):
         for i in range(at, at + size):
             hits[entries[i]] += 1
     return visited
+
+
+@lean
+def forget(satisfied, lists, entries, hits):
+    """Set the counts that these predicates have raised back to 0."""
+    for predicate in satisfied:
+        at, size = lists[predicate, AT], lists[predicate, SIZE]
+        for i in range(at, at + size):
+            hits[entries[i]] = 0
