@@ -11,7 +11,6 @@ from matchwood.language.tree import (
     AttributeComparison,
     Call,
     Elements,
-    In,
     InList,
     Like,
     LikeMany,
@@ -20,6 +19,7 @@ from matchwood.language.tree import (
     TruthTest,
 )
 from matchwood.language.tree.arithmetic import Attribute
+from matchwood.rewrite.mixed_values import expand_mixed_values
 from matchwood.rewrite.negation import opposite
 from matchwood.rewrite.pattern_lists import expand_patterns
 from matchwood.rewrite.truth_tests import push_truth_tests
@@ -27,16 +27,14 @@ from matchwood.rewrite.truth_tests import push_truth_tests
 
 def index_form(tree: Node) -> Node:
     """The rule that is indexed in the place of another, which is true of the same events."""
-    return push_truth_tests(expand_patterns(tree))
+    return push_truth_tests(expand_mixed_values(expand_patterns(tree)))
 
 
 def evaluated_whole(node: Node) -> bool:
     """Whether codes and patterns decide nothing of a literal, so that it is evaluated on demand."""
     if tested_value(node) is not None:
         return False
-    if isinstance(node, AtLeast | Elements | InList | LikeMany | SumComparison | TruthTest):
-        return True
-    return isinstance(node, In) and node.family is None
+    return isinstance(node, AtLeast | Elements | InList | LikeMany | SumComparison | TruthTest)
 
 
 def is_value_test(node: Node) -> bool:
