@@ -127,18 +127,19 @@ def test_tags_limits_and_counts(server):
             assert found == matcher.count_batch(few, by=by, tags=tags).to_pylist()
 
 
-def test_what_is_remembered_is_forgotten_on_both_sides(server, monkeypatch):
-    monkeypatch.setattr(card_client, "MOST_KEPT", 2)
-    monkeypatch.setattr(card_server, "MOST_KEPT", 2)
+@pytest.mark.parametrize("most", [0, 2])
+def test_what_is_remembered_is_forgotten_on_both_sides(most, server, monkeypatch):
+    monkeypatch.setattr(card_client, "_MOST_KEPT", most)
     matcher = Matcher()
     for number in range(8):
         matcher.add(number, f"a >= {number % 5}", tags={str(number % 4)}, priority=-number)
     matcher.compact()
     matcher.join()
-    for tag in "01230120011":
-        options = {"tags": {tag}, "limit": 1 if tag == "0" else None}
-        found = matcher.match_batch(EVENTS[:4], device="gpu", **options)
-        assert pairs(found) == pairs(matcher.match_batch(EVENTS[:4], **options))
+    for tag, limit in zip("0122301", (None, None, None, 1, None, 1, None), strict=True):
+        options = {"tags": {tag}, "limit": limit}
+        found = matcher.match_batch(EVENTS[:2], device="gpu", **options)
+        assert pairs(found) == pairs(matcher.match_batch(EVENTS[:2], **options))
+    assert card_access.card_of_process().problem is None
 
 
 @pytest.mark.parametrize("pieces", [0, 2])

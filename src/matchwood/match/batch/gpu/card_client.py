@@ -31,10 +31,12 @@ from matchwood.match.batch.gpu.array_messages import ConnectionEnded, receive, s
 from matchwood.match.batch.gpu.card import VISIBLE_CARDS, CardError, CardMemoryError, first_line
 from matchwood.match.batch.gpu.card_batches import GivenBatch
 from matchwood.match.batch.gpu.card_program import SegmentArrays, sent_arrays
-from matchwood.match.batch.gpu.card_server import MOST_KEPT
 
 # Seconds that the process has to start, which includes looking for the card, and between two looks.
 _START, _LOOK = 60.0, 0.05
+
+# Arrays (selections of rules, priorities) that a connection remembers before it forgets them all.
+_MOST_KEPT = 16
 
 
 class CardConnection:
@@ -186,12 +188,16 @@ class SharedWorker:
         limit: int = 0,
     ) -> None:
         new: dict[str, NDArray[Any]] = {}
+        forgets = len(self._kept) > _MOST_KEPT
+        if forgets:
+            self._kept.clear()
         said = {
             "ask": question,
             "given": given[1:],
             "keep": self._named(keep, new) if len(keep) else None,
             "priority": None if priority is None else self._named(priority, new),
             "limit": limit,
+            "forgets": forgets,
             "new": list(new),
         }
         self._connection.send(said, [*new.values(), *given.parts])
@@ -205,8 +211,6 @@ class SharedWorker:
         if name not in self._kept:
             new[name] = array
         self._kept[name] = array
-        for oldest in list(self._kept)[:-MOST_KEPT]:  # as the other process does
-            del self._kept[oldest]
         return name
 
 

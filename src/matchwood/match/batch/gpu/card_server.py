@@ -40,9 +40,6 @@ IDLE_SECONDS = 30.0
 # Seconds between two looks at whether there are connections.
 _LOOK = 0.5
 
-# Arrays that a connection remembers: selections of rules, and priorities.
-MOST_KEPT = 16
-
 # What is said, and arrays.
 Answer = tuple[Any, list[NDArray[Any]]]
 
@@ -177,6 +174,8 @@ class _Client:
             said = {"is_known": True, "slices": segment.slices}
             yield said, [segment.slice_of_rule]
         else:
+            if said["forgets"]:
+                self._kept.clear()
             for digest, array in zip(said["new"], arrays, strict=False):
                 self._keep(digest, array)
             yield from self._matched(asked, said, arrays[len(said["new"]) :])
@@ -185,8 +184,6 @@ class _Client:
         """Remember an array that later questions name; all connections have the same one."""
         assert self._shared is not None, "a segment was opened"
         self._kept[digest] = self._shared.arrays.setdefault(digest, array)
-        for oldest in list(self._kept)[:-MOST_KEPT]:
-            del self._kept[oldest]
 
     def _matched(self, asked: str, said: Any, parts: list[NDArray[Any]]) -> Iterator[Answer]:
         """Answers about a batch."""
