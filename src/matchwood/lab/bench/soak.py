@@ -1,7 +1,7 @@
 """The service at work for minutes: many subscriptions, open streams, a publisher at full speed.
 
     python -m matchwood.lab.bench.soak [--subscriptions 100000] [--streams 200] [--seconds 120]
-        [--retention 30]
+        [--retention 30] [--reopen 600] [--growth 100]
 
 One process of `matchwood serve` on a SQLite file, with the subscriptions of the Audiences
 workload, some of which another process follows on streams. A third process publishes batches of
@@ -9,10 +9,12 @@ workload, some of which another process follows on streams. A third process publ
 which its batch was sent, from which each stream tells the delay; every accepted event must have
 arrived exactly once on each stream whose rule it matches.
 
-Nobody acknowledges events, and nobody follows most of the subscriptions: events wait until they are
-`--retention` seconds old, and are then dropped. From then on memory should not grow; for each
-quarter of the time the table has the memory of the process, the part of it that waiting events
-take, and the size of the database.
+A stream ends after `--reopen` seconds, and is opened again with `Last-Event-ID`, as browsers do.
+Apart from that nobody acknowledges events, and nobody follows most of the subscriptions: events
+wait until they are `--retention` seconds old, and are then dropped. From then on memory should not
+grow; for each quarter of the time the table has the memory of the process, the part of it that
+waiting events take, and the size of the database. Growth of more than `--growth` MiB between the
+first quarter and the last ends the program with an error, once the table is printed.
 """
 
 from __future__ import annotations
@@ -46,10 +48,13 @@ def main() -> None:
     parser.size("streams", full=200, small=20)
     parser.size("seconds", full=120, small=3)
     parser.size("retention", full=30, small=30)
+    parser.size("reopen", full=600, small=1)
+    parser.size("growth", full=100, small=500)
     options = parser.read()
     workload = Audiences(rules=options.subscriptions, seed=options.seed)
     limit = {"MATCHWOOD_LIMITS_STREAMS": "5000", "MATCHWOOD_LIMITS_STREAMS_PER_KEY": "5000"}
     limit["MATCHWOOD_RETENTION"] = str(options.retention)
+    limit["MATCHWOOD_STREAM_SECONDS"] = str(options.reopen)
     limit["MATCHWOOD_LOG_LEVEL"] = "error"  # it would warn of every dropped event
     with tempfile.TemporaryDirectory() as name, serving(Path(name), **limit) as served:
         followed = subscribe(served, workload, options.streams)
@@ -57,7 +62,10 @@ def main() -> None:
         figures = soak(served, workload, followed, options.seconds, memory)
     common = {"workload": "Audiences", "subscriptions": options.subscriptions}
     common |= {"streams": options.streams, "retention": options.retention}
+    figures["growth_mib"] = growth = memory.growth()
     report("soak", common, {"soak": figures, **memory.samples})
+    if growth > options.growth:
+        raise SystemExit(f"memory grew by {growth:.0f} MiB from the first quarter to the last")
 
 
 def subscribe(served: Served, workload: Audiences, streams: int) -> list[dict[str, Any]]:
@@ -89,6 +97,11 @@ class Memory:
             "events_waiting": status["events_waiting"],
             "database_gib": sum(path.stat().st_size for path in files) / 2**30,
         }
+
+    def growth(self) -> float:
+        """MiB by which the process has grown since the first quarter."""
+        _, first, *_, last = self.samples.values()
+        return 1024 * (float(last["gib"]) - float(first["gib"]))
 
 
 def soak(
@@ -185,19 +198,26 @@ async def _follow(port: int, subscriptions: list[dict[str, Any]], pipe: Pipe) ->
     opened = asyncio.Semaphore(0)
 
     async def follow_stream(subscription: dict[str, Any]) -> None:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 22)
-        path = f"/subscriptions/{subscription['id']}/stream"
-        lines = [f"GET {path} HTTP/1.1", "Host: 127.0.0.1"]
-        lines += [f"Authorization: Bearer {subscription['ticket']}", "", ""]
-        writer.write("\r\n".join(lines).encode())
-        while line := await reader.readline():
-            if line.startswith(b"retry:"):
-                opened.release()
-            if line.startswith(b"data: "):
-                now = time.time()
-                message = json.loads(line[6:])
-                seen.add((subscription["id"], message["id"]))
-                times.append((now - message["event"]["sent"]) * 1e3)
+        last: int | None = None
+        while True:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 22)
+            path = f"/subscriptions/{subscription['id']}/stream"
+            lines = [f"GET {path} HTTP/1.1", "Host: 127.0.0.1", "Connection: close"]
+            lines += [] if last is None else [f"Last-Event-ID: {last}"]
+            lines += [f"Authorization: Bearer {subscription['ticket']}", "", ""]
+            writer.write("\r\n".join(lines).encode())
+            while line := await reader.readline():
+                if line.startswith(b"retry:"):
+                    opened.release()
+                if line.startswith(b"data: "):
+                    now = time.time()
+                    message = json.loads(line[6:])
+                    last = message["id"]
+                    if (subscription["id"], last) in seen:
+                        raise SystemExit(f"{subscription['id']} was sent event {last} twice")
+                    seen.add((subscription["id"], last))
+                    times.append((now - message["event"]["sent"]) * 1e3)
+            writer.close()
 
     tasks = [asyncio.create_task(follow_stream(subscription)) for subscription in subscriptions]
     for _ in subscriptions:
