@@ -12,6 +12,7 @@ workers              processes that match, which share a port and a mapped index
 uvicorn_server       runs an application, and drains its connections when told to stop
 app                  the applications of services and replicas: routes, error handlers, start, end
 middleware           what happens around every request
+direct_routes        the requests that come all the time, answered without FastAPI
 request_bodies       bodies as they arrive: limited, and unfolded if they are compressed
 request_context      what routes share: the service, the caller, headers
 models               the JSON of requests and answers; the OpenAPI description comes from it

@@ -29,6 +29,7 @@ from matchwood.service.http import (
     waiting_routes,
 )
 from matchwood.service.http.connections import Connections
+from matchwood.service.http.direct_routes import DirectRoutes
 from matchwood.service.http.middleware import RequestMiddleware
 from matchwood.service.http.problem_responses import (
     on_database_error,
@@ -114,6 +115,8 @@ def _application(
     app.add_exception_handler(HTTPException, on_http)
     app.add_exception_handler(DBAPIError, on_database_error)
     app.add_exception_handler(DatabaseTaken, on_database_taken)
+    answers = {path: of for module in modules for path, of in getattr(module, "DIRECT", {}).items()}
+    app.add_middleware(DirectRoutes, routes=app.state.routes, answers=answers)
     app.add_middleware(RequestMiddleware, service=service)
     return app
 

@@ -19,6 +19,7 @@ from matchwood.match.parts.rule_columns import RuleDetails
 from matchwood.matcher import Bindings
 from matchwood.service.delivery.acceptance import BULKY_BYTES
 from matchwood.service.delivery.event_bodies import JSON, checked_json, dumps
+from matchwood.service.http.direct_routes import DirectAnswer
 from matchwood.service.http.match_bodies import MatchRequest, match_request, plain_match
 from matchwood.service.http.models import (
     CheckIn,
@@ -34,6 +35,8 @@ from matchwood.service.http.request_context import (
     ReadyToMatch,
     media_type,
     problems,
+    ready_to_match,
+    secret_in,
 )
 from matchwood.service.matching_service import MatchingService
 from matchwood.service.problems import RequestProblem, event_problem, rule_error, rule_problem
@@ -63,6 +66,16 @@ async def match(request: Request, service: ReadyToMatch, caller: Publisher) -> R
     loop = asyncio.get_running_loop()
     answer = await loop.run_in_executor(threads, _match, service, caller.name, body)
     return Response(answer, media_type=JSON)
+
+
+async def _answer_match(request: Request) -> Response:
+    service = await ready_to_match(request)
+    caller = service.keys.require(secret_in(request.headers), "publisher")
+    return await match(request, service, caller)
+
+
+# What is answered without FastAPI.
+DIRECT: dict[str, DirectAnswer] = {"/match": _answer_match}
 
 
 @router.post("/check")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import secrets
 import time
+from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -110,7 +111,7 @@ class RequestMiddleware:
             return RequestProblem(
                 "forbidden", f"pages of {origin!r:.200} may not call this service"
             )
-        if not len(self._service.keys) and not is_loopback(_name_of(host)):
+        if not len(self._service.keys) and not _is_this_machine(host):
             detail = f"without keys the Host must be localhost, found {host!r:.200}"
             return RequestProblem("forbidden", detail)
         return None
@@ -139,12 +140,13 @@ def _host_of(origin: str) -> str | None:
         return None
 
 
-def _name_of(host: str) -> str:
-    """The name or address in a `Host` header, without the port; empty if it makes no sense."""
+@lru_cache(16)
+def _is_this_machine(host: str) -> bool:
+    """Whether a `Host` header, with or without a port, is loopback; not if it makes no sense."""
     try:
-        return urlsplit(f"//{host}").hostname or ""
+        return is_loopback(urlsplit(f"//{host}").hostname or "")
     except ValueError:
-        return ""
+        return False
 
 
 def _id_of(sent: str | None) -> str:
