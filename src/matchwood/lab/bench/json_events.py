@@ -9,7 +9,7 @@ which rules ask for eleven) and `detections` (patterns over forty attributes of 
 processor time, of the best of several rounds; a file of the lines, ten times over, goes through
 `matchwood match` with output. The command meets each string once for the first time, which the
 rounds of a batch do not: it is compared with a batch of the same lines that is the first of its
-matcher.
+matcher. A last workload is the detections over processes of which none was seen before.
 """
 
 from __future__ import annotations
@@ -53,6 +53,8 @@ def main() -> None:
         "detections": Detections(rules=options.rules, seed=options.seed),
     }
     results = {name: measure(made, options.events) for name, made in workloads.items()}
+    unseen = Detections(rules=options.rules, seed=options.seed, recurring=False)
+    results["detections, all new"] = measure_unseen(unseen, options.events)
     report("json_events", {"events": options.events}, results)
 
 
@@ -82,6 +84,21 @@ def measure(workload: Any, events: int) -> Figures:
         "first_batch_events_per_second": first,
         "command_events_per_second": command,
         "command_over_first_batch": first / command,
+    }
+
+
+def measure_unseen(workload: Detections, events: int) -> Figures:
+    """Events of strings that a matcher meets for the first time, of which it remembers nothing."""
+    matcher = Matcher(enumerate(workload.texts()))
+    texts = workload.json_texts(events)
+    lines = b"\n".join(texts)
+    answers = _by_event(matcher.match_json_batch(lines), events)
+    assert answers == [sorted(matcher.match(json.loads(text))) for text in texts]
+    return {
+        "rules": workload.rules,
+        "bytes_per_event": len(lines) / events,
+        "matches_per_event": sum(map(len, answers)) / events,
+        "first_batch_events_per_second": events / first_batch(workload.texts(), lines),
     }
 
 

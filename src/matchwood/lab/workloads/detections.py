@@ -3,7 +3,7 @@
 An event names four processes: the one that starts, its parent, the one that it opens, and the one
 that asked for it. Each has the ten attributes of `string_rules`. As on most machines, processes
 recur: one of five that start was never seen before, and the others are among those that run again
-and again.
+and again. Without `recurring`, no process of any event was seen before.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ class Detections:
 
     rules: int = 3_000
     seed: int = 1
+    recurring: bool = True
 
     def texts(self) -> list[str]:
         """The rules: half of them are about the process that starts."""
@@ -49,19 +50,28 @@ class Detections:
 
     def events(self, n: int) -> list[dict[str, str]]:
         """Logs as Python values."""
+        if not self.recurring:
+            processes = iter(StringRules(seed=self.seed).events(len(PROCESSES) * n))
+            return [_joined([next(processes) for _ in PROCESSES]) for _ in range(n)]
         random = Random(f"processes {self.seed}")
         recurring = StringRules(seed=self.seed + 1).events(RECURRING)
         events = []
         for new in StringRules(seed=self.seed).events(n):
-            event: dict[str, str] = {}
+            processes = []
             for prefix in PROCESSES:
                 process = recurring[int(RECURRING * random.random() ** 2)]
                 if not prefix and random.random() < NEW:
                     process = new
-                event |= {prefix + name: value for name, value in process.items()}
-            events.append(event)
+                processes.append(process)
+            events.append(_joined(processes))
         return events
 
     def json_texts(self, n: int) -> list[bytes]:
         """Logs as JSON."""
         return [json.dumps(event).encode() for event in self.events(n)]
+
+
+def _joined(processes: list[dict[str, str]]) -> dict[str, str]:
+    """An event that names these processes."""
+    named = zip(PROCESSES, processes, strict=True)
+    return {prefix + name: value for prefix, process in named for name, value in process.items()}
