@@ -51,8 +51,8 @@ class Detections:
     def events(self, n: int) -> list[dict[str, str]]:
         """Logs as Python values."""
         if not self.recurring:
-            processes = iter(StringRules(seed=self.seed).events(len(PROCESSES) * n))
-            return [_joined([next(processes) for _ in PROCESSES]) for _ in range(n)]
+            unseen = iter(StringRules(seed=self.seed).events(len(PROCESSES) * n))
+            return [_joined([next(unseen) for _ in PROCESSES]) for _ in range(n)]
         random = Random(f"processes {self.seed}")
         recurring = StringRules(seed=self.seed + 1).events(RECURRING)
         events = []
