@@ -26,6 +26,7 @@ from matchwood.kernels.bits import (
     load_word,
     read,
     store_word,
+    write,
     write_places,
 )
 from matchwood.kernels.compiled import inlined, lean, prefetch, prefetch_to_write, trailing_zeros
@@ -76,6 +77,7 @@ class SweepState(NamedTuple):
 
     nonzero: NDArray[np.uint64]  # a bit per node that another asks for: whether it has any event
     rows: NDArray[np.int32]  # the rows of the operands of two blocks
+    spreads: NDArray[np.int32]  # of the literals of `or`s of two blocks: the rows of sparse slots
     live: NDArray[np.int32]  # of two blocks: first how many nodes may be true, then which
     some: NDArray[np.uint8]  # of each node of a block: whether it has any event
 
@@ -149,9 +151,9 @@ def _look_up_and(run, node, program, bt, scratch, node_row, at):
 
 
 @inlined
-def _look_up_or(run, node, program, bt, scratch, node_row, at, any_dense):
-    """Write the rows of the operands of an `or`: those of nodes, and, where there are dense
-    literals at all, those of literals; a sparse one has none."""
+def _look_up_or(run, node, program, bt, scratch, node_row, at, spread_at, any_dense):
+    """Write the rows of the operands of an `or`: those of nodes, those of the slots of sparse
+    literals, and, where there are dense literals at all, those of literals."""
     literals, nodes = read(run, RUN_LITERALS), read(run, RUN_NODES)
     k = read(run, RUN_NODE) + node * nodes
     for i in range(nodes):
@@ -164,10 +166,11 @@ def _look_up_or(run, node, program, bt, scratch, node_row, at, any_dense):
         literal = np.int64(read(program.literals, k + i))
         prefetch(bt.words, literal)
         row = _row_of_sparse(literal, program, bt)
+        write(scratch.spreads, spread_at + i, row)
         _prefetch_row(bt.masks, row)
         if any_dense:
             dense = EMPTY_ROW if row != EMPTY_ROW else np.int64(read(bt.words, literal))
-            scratch.rows[at + nodes + i] = dense
+            write(scratch.rows, at + nodes + i, dense)
             _prefetch_row(bt.masks, dense)
     _prefetch_target(run, node, bt.masks, node_row)
 
@@ -182,38 +185,38 @@ def _compute_and(run, node, target, program, bt, scratch, at):
         return flags != 0
     some = _ZERO
     k = read(run, RUN_LITERAL) + node * literals
+    first_dense = SLOT_ROW + len(bt.row_of_slot)
     left = np.uint64(flags)
     while left:
         w = trailing_zeros(left)
         left &= left - _ONE
         kept = masks[target + w]
-        for i in range(k, k + literals):
-            literal = np.int64(read(program.literals, i))
-            slot = np.int64(read(program.slot_of_block, literal >> BLOCK_SHIFT))
-            row = np.int64(read(bt.row_of_slot, slot))
-            if row >= 0:
-                shift = np.uint64(read(shifts, WORDS * slot + w))
-                kept &= deposit(read(words, literal) >> shift, read(masks, WORDS * row + w))
+        for i in range(literals):
+            row = np.int64(read(scratch.rows, at + i))
+            if row < first_dense:
+                word = read(words, np.int64(read(program.literals, k + i)))
+                shift = np.uint64(read(shifts, WORDS * (row - SLOT_ROW) + w))
+                kept &= deposit(word >> shift, read(masks, WORDS * row + w))
         masks[target + w] = kept
         some |= kept
     return some != _ZERO
 
 
 @inlined
-def _word_and_row(i, end, program, bt):
+def _word_and_place(i, literals, k, spread_at, program, bt, scratch):
     """The word of a sparse literal and the place of its slot's row, or no event; of a dense literal
     `unite` has taken care already."""
-    if i < end:
-        literal = np.int64(read(program.literals, i))
-        row = _row_of_sparse(literal, program, bt)
-        if row != EMPTY_ROW:
-            return read(bt.words, literal), WORDS * row
-    return _ZERO, np.int64(WORDS * EMPTY_ROW)
+    if i >= literals:
+        return _ZERO, np.int64(WORDS * EMPTY_ROW)
+    row = np.int64(read(scratch.spreads, spread_at + i))
+    word = read(bt.words, np.int64(read(program.literals, k + i)))
+    return word if row != EMPTY_ROW else _ZERO, WORDS * row
 
 
 @inlined
-def _spread_two(one, one_at, two, two_at, masks, target, fresh):
+def _spread_two(one, two, masks, target, fresh):
     """Add the events of two sparse literals to masks[target:], or write them if it is empty."""
+    (one, one_at), (two, two_at) = one, two
     for w in range(WORDS):
         there, also = load_word(masks, one_at + w), load_word(masks, two_at + w)
         more = deposit(one, there) | deposit(two, also)
@@ -223,18 +226,39 @@ def _spread_two(one, one_at, two, two_at, masks, target, fresh):
 
 
 @inlined
-def _compute_or(run, node, target, program, bt, scratch, at, rows):
+def _spread_four(one, two, three, four, masks, target, fresh):
+    """The same with four literals."""
+    (one, one_at), (two, two_at), (three, three_at), (four, four_at) = one, two, three, four
+    for w in range(WORDS):
+        first, second = load_word(masks, one_at + w), load_word(masks, two_at + w)
+        third, fourth = load_word(masks, three_at + w), load_word(masks, four_at + w)
+        more = deposit(one, first) | deposit(two, second)
+        more |= deposit(three, third) | deposit(four, fourth)
+        store_word(masks, target + w, more if fresh else more | load_word(masks, target + w))
+        one >>= np.uint64(count_ones(first) & 63)
+        two >>= np.uint64(count_ones(second) & 63)
+        three >>= np.uint64(count_ones(third) & 63)
+        four >>= np.uint64(count_ones(fourth) & 63)
+
+
+@inlined
+def _compute_or(run, node, target, program, bt, scratch, at, spread_at, rows):
     """Write the mask of an `or` to masks[target:], of which so many operands have rows; whether it
     has any event."""
     masks = bt.masks
     fresh = rows == 0 or unite(masks, target, scratch.rows, at, rows) == 0
-    begin = read(run, RUN_LITERAL) + node * read(run, RUN_LITERALS)
-    end = begin + read(run, RUN_LITERALS)
-    for i in range(begin, end, 2):
-        one, one_at = _word_and_row(i, end, program, bt)
-        two, two_at = _word_and_row(i + 1, end, program, bt)
-        if one | two:
-            _spread_two(one, one_at, two, two_at, masks, target, fresh)
+    literals = read(run, RUN_LITERALS)
+    k = read(run, RUN_LITERAL) + node * literals
+    for i in range(0, literals, 4):
+        one = _word_and_place(i, literals, k, spread_at, program, bt, scratch)
+        two = _word_and_place(i + 1, literals, k, spread_at, program, bt, scratch)
+        three = _word_and_place(i + 2, literals, k, spread_at, program, bt, scratch)
+        four = _word_and_place(i + 3, literals, k, spread_at, program, bt, scratch)
+        if three[0] | four[0]:
+            _spread_four(one, two, three, four, masks, target, fresh)
+            fresh = False
+        elif one[0] | two[0]:
+            _spread_two(one, two, masks, target, fresh)
             fresh = False
     return not fresh
 
@@ -273,6 +297,7 @@ def _go_through(run, first, size, is_computed, program, bt, scratch, node_row):
     side = (first // size) & 1
     half = len(scratch.rows) // 2
     at, at_next = side * half, (1 - side) * half
+    spread_at, spread_next = at, at_next
     live_at, live_next = side * (BLOCK + 1), (1 - side) * (BLOCK + 1)
     live = np.int64(0)
     for i in range(size):
@@ -284,8 +309,11 @@ def _go_through(run, first, size, is_computed, program, bt, scratch, node_row):
                 live += some
                 at_next += some * each
             else:
-                _look_up_or(run, node, program, bt, scratch, node_row, at_next, any_dense)
+                _look_up_or(
+                    run, node, program, bt, scratch, node_row, at_next, spread_next, any_dense
+                )
                 at_next += each
+                spread_next += read(run, RUN_LITERALS)
         if is_computed or first + i >= count:
             continue
         if is_and:
@@ -296,8 +324,9 @@ def _go_through(run, first, size, is_computed, program, bt, scratch, node_row):
                 _note(run, first, mine, some, scratch)
         else:
             target = _target(run, first, i, node_row)
-            some = _compute_or(run, first + i, target, program, bt, scratch, at, each)
+            some = _compute_or(run, first + i, target, program, bt, scratch, at, spread_at, each)
             _note(run, first, i, some, scratch)
+            spread_at += read(run, RUN_LITERALS)
         at += each
     scratch.live[live_next] = live
 

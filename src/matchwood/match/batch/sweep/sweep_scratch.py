@@ -39,6 +39,7 @@ class SweepScratch:
         self.state = SweepState(
             np.zeros(used // 64 + 1, np.uint64),
             np.empty(2 * max(MOST_OPERANDS, widest), np.int32),
+            np.empty(2 * max(MOST_OPERANDS, widest), np.int32),
             np.empty(2 * (BLOCK + 1), np.int32),
             np.empty(BLOCK, np.uint8),
         )
