@@ -25,7 +25,7 @@ COVERAGE_JOBS ?= 2
 BESIDE := -j 3 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 # Seconds that `make soak` has a matcher under load.
 SOAK ?= 600
-BENCHES := $(addprefix matchwood.lab.bench.,parser engine cores scaling strings json_events constructs endpoint_logs expressions ranges columns boxes published few peers imported updates cold_start files matcher_soak service service_steady service_match webhooks soak spark spark_files spark_changes spark_large)
+BENCHES := $(addprefix matchwood.lab.bench.,parser engine cores scaling strings json_events constructs named_lists endpoint_logs expressions ranges columns boxes published few peers imported updates cold_start files matcher_soak service service_steady service_match webhooks soak spark spark_files spark_changes spark_large)
 # Environments with another Spark than constraints.txt pins: the oldest, the newest, and in between.
 SPARK35 := .venv-spark35
 SPARK42 := .venv-spark42

@@ -22,6 +22,7 @@ The programs:
 - `cores`: batches, single events and processes on 1, 2, 4, … cores.
 - `json_events`: events that come as JSON text, beside parsers.
 - `constructs`: `lower(a)`, `*`, tests of truth and elements, beside evaluating them one by one.
+- `named_lists`: a list with a name of ten million values, and changing it.
 - `endpoint_logs`: detections over logs, as dicts, Arrow columns and JSON lines.
 - `boxes`: the published algorithms for conjunctions of ranges, beside the engine.
 - `published`: the published algorithms, beside single matches of the engine.
