@@ -23,6 +23,7 @@ Left out, because SQL says otherwise or nothing:
 - tests of truth: SQLite has no `unknown`, which is written as `is null`;
 - `lower`: only letters with one lower-case letter, and in SQLite only those of ASCII;
 - `any` and `every`: DuckDB has lists, SQLite has not;
+- `in list`: SQL is given the values;
 - NUL in strings, where SQLite's text ends.
 """
 
@@ -52,8 +53,12 @@ from language.sql_values import (
 )
 from matchwood import parse
 from matchwood.language import evaluate
+from matchwood.language.named_lists import NamedList
 
 RULES, EVENTS = 100, 50  # in a batch
+# What `in list` looks up, and SQL in parentheses.
+NAMED = {"words": STRINGS[::3], "numbers": SMALL[::2]}
+LOOKED_UP = {name: NamedList(values) for name, values in NAMED.items()}
 
 
 class Writer:
@@ -139,6 +144,13 @@ class Writer:
         each = [f"{name} like {pattern} escape '\\'" for pattern in patterns]
         sql = (" or " if which == "any" else " and ").join(each)
         return f"{name} like {which} ({', '.join(patterns)})", f"({sql})"
+
+    def in_list(self):
+        """A list with a name, whose values SQL is given each time."""
+        name, columns = self.rng.choice([("words", ["s1", "s2"]), ("numbers", ["n1", "n2"])])
+        write = quoted if name == "words" else str
+        start = f"{self.rng.choice(columns)} {self.negation()}in"
+        return f"{start} list '{name}'", f"{start} ({', '.join(map(write, NAMED[name]))})"
 
     def lower(self):
         op = self.rng.choice(["=", "!=", "<", ">="])
@@ -297,7 +309,7 @@ class DuckWriter(Writer):
         ]
 
     def leaves(self):
-        return [*super().leaves(), self.ilike, self.rlike, self.elements]
+        return [*super().leaves(), self.ilike, self.rlike, self.elements, self.in_list]
 
     def elements(self):
         """`any` and `every`: what a list of truths has, true of an element or of none."""
@@ -365,6 +377,9 @@ class LiteWriter(Writer):
             (["b1", "b2"], self.boolean),
             (["t1", "t2"], self.time),
         ]
+
+    def leaves(self):
+        return [*super().leaves(), self.in_list]
 
     def calls(self):
         """Written with `like`: SQLite has no such functions."""
@@ -435,7 +450,7 @@ def compare_batch(connection, rules, events):
     answers = connection.execute(f"select {selected} from events order by id").fetchall()
     for place, (rule, sql) in enumerate(rules):
         tree = parse(rule)
-        truths = [evaluate(tree, event) for event in events]
+        truths = [evaluate(tree, event, lists=LOOKED_UP) for event in events]
         theirs = [None if row[place] is None else bool(row[place]) for row in answers]
         wrong = [
             (event, ours, its)
