@@ -19,8 +19,8 @@ export DIST_EXTRA_CONFIG := $(CURDIR)/scripts/build.cfg
 # More than there are cores: tests of Spark and of the service wait a good part of the time. Each
 # process imports everything once, and loads all kernels.
 JOBS ?= 3
-# Processes of `make coverage`, which runs beside the other tests.
-COVERAGE_JOBS ?= 2
+# Processes of `make coverage`, which runs beside the other tests and is done before them.
+COVERAGE_JOBS ?= 1
 # What runs beside something else prints when it is done.
 BESIDE := -j 3 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 # Seconds that `make soak` has a matcher under load.

@@ -142,6 +142,9 @@ UNCOMPILED_TOO = {
     *("test_column_sums.py", "test_everywhere.py", "test_json_readings.py", "test_sorting.py"),
     "test_shared_card.py",
 }
+# The simulator of a GPU runs its kernels in Python, whether or not others are compiled. What goes in
+# and comes out is compared for both, and all else with the compiler off.
+IN_THE_SIMULATOR = "test_gpu_strategy.py"
 # Tests whose kernels are those of the published algorithms: by folder, or by their name.
 OF_PAPERS = {"papers", "running"}
 NAMED_AFTER_PAPERS = (
@@ -213,7 +216,8 @@ def _is_of_another_run(item: pytest.Item, config: pytest.Config) -> bool:
     folder = item.path.relative_to(config.rootpath / "tests").parts[0]
     without_kernels = not slow and folder in WITHOUT_KERNELS
     if config.getoption("--after-coverage"):
-        return without_kernels
+        simulated = item.path.name == IN_THE_SIMULATOR and not slow
+        return without_kernels or (simulated and item.originalname != "test_against_evaluate")
     if config.getoption("--coverage"):
         return not (without_kernels or (not slow and item.path.name in UNCOMPILED_TOO))
     return False
