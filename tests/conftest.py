@@ -142,8 +142,8 @@ UNCOMPILED_TOO = {
     *("test_column_sums.py", "test_everywhere.py", "test_json_readings.py", "test_sorting.py"),
     "test_shared_card.py",
 }
-# The simulator of a GPU runs its kernels in Python, whether or not others are compiled. What goes in
-# and comes out is compared for both, and all else with the compiler off.
+# The simulator of a GPU runs its kernels in Python, whether or not others are compiled: what goes
+# in and comes out is compared for both, and all else with the compiler off.
 IN_THE_SIMULATOR = "test_gpu_strategy.py"
 # Tests whose kernels are those of the published algorithms: by folder, or by their name.
 OF_PAPERS = {"papers", "running"}
