@@ -3,13 +3,52 @@
 from __future__ import annotations
 
 import gc
-import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-# Threads that will enable the collector again.
-_paused_by: set[int] = set()
+from matchwood.forking import renew_in_children
+
+
+class _Pauses:
+    """Which threads are in bulk work: the first one to begin and the last one to end matter.
+
+    A thread that looked whether the collector is enabled and then disabled it would leave it
+    disabled for good, if another one enabled it in between.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._threads: list[int] = []  # once for each pause that a thread is in
+        self._enabled = True  # before the first of these pauses
+        renew_in_children(self)
+
+    def begin(self) -> None:
+        with self._lock:
+            if not self._threads:
+                self._enabled = gc.isenabled()
+                gc.disable()
+            self._threads.append(threading.get_ident())
+
+    def end(self) -> None:
+        with self._lock:
+            self._threads.remove(threading.get_ident())
+            self._resume()
+
+    def after_fork(self) -> None:
+        """Other threads are not in a forked process, so they never end their pauses there."""
+        self._lock = threading.RLock()
+        if self._threads:
+            own = threading.get_ident()
+            self._threads = [thread for thread in self._threads if thread == own]
+            self._resume()
+
+    def _resume(self) -> None:
+        if not self._threads and self._enabled:
+            gc.enable()
+
+
+_pauses = _Pauses()
 
 
 @contextmanager
@@ -20,24 +59,8 @@ def collection_paused() -> Iterator[None]:
     ...     gc.isenabled()
     False
     """
-    enabled = gc.isenabled()
-    thread = threading.get_ident()
-    if enabled:
-        _paused_by.add(thread)
-    gc.disable()
+    _pauses.begin()
     try:
         yield
     finally:
-        if enabled:
-            gc.enable()
-            _paused_by.discard(thread)  # in this order: a fork in between enables it once more
-
-
-def _resume_in_child() -> None:
-    """Enable the collector in a forked process if the thread that would do it is not there."""
-    if _paused_by and threading.get_ident() not in _paused_by:
-        gc.enable()
-    _paused_by.intersection_update([threading.get_ident()])
-
-
-os.register_at_fork(after_in_child=_resume_in_child)
+        _pauses.end()
