@@ -16,7 +16,7 @@ def expand_mixed_values(tree: Node) -> Node:
 
     >>> from matchwood.language import parse
     >>> print(expand_mixed_values(parse("a in (1, 'x') and b")))
-    (a in (1) or a in ('x')) and b = true
+    (a in (1) or a in ('x')) and b
     >>> print(expand_mixed_values(parse("a not in (1, 'x')")).operands[0])
     (a in (1)) is not true
     """
