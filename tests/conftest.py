@@ -145,6 +145,19 @@ UNCOMPILED_TOO = {
 # The simulator of a GPU runs its kernels in Python, whether or not others are compiled: what goes
 # in and comes out is compared for both, and all else with the compiler off.
 IN_THE_SIMULATOR = "test_gpu_strategy.py"
+# Random tests that take seconds. To follow their lines doubles that, and other tests run the same.
+NOT_FOLLOWED = {
+    *("test_against_evaluate", "test_the_best_of_each_event_are_found_on_the_card"),
+    *("test_random_rules_and_events", "test_sqlite", "test_random_rules", "test_selection"),
+    *("test_comparisons_over_long_lists", "test_random_patterns_match_as_event_ruler"),
+    *("test_nodes", "test_rules_are_true_where_queries_are", "test_why_not_among_many_rules"),
+    *("test_rules_with_comparisons_and_calls", "test_rules_that_are_evaluated_in_part"),
+    *("test_a_tree_with_more_text_than_a_rule_may_have_is_still_pickled", "test_any_column"),
+    *("test_agrees_with_tokens_one_by_one", "test_the_normal_form_has_the_same_key"),
+    *("test_names_that_are_taken_read_back", "test_random_expressions", "test_de_morgan"),
+    *("test_events_of_any_values", "test_rules_that_codes_decide", "test_tags_limits_and_counts"),
+    *("test_like_is_what_its_definition_says", "test_lists_that_scratch_has_no_room_for"),
+}
 # Tests whose kernels are those of the published algorithms: by folder, or by their name.
 OF_PAPERS = {"papers", "running"}
 NAMED_AFTER_PAPERS = (
@@ -168,6 +181,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_configure(config: pytest.Config) -> None:
     # pytest-xdist knows this mark; it is not installed beside other versions of PySpark.
     config.addinivalue_line("markers", "xdist_group(name): run by one process")
+    config.addinivalue_line("markers", "no_cover: coverage does not follow it")  # of pytest-cov
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
@@ -187,6 +201,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if _is_of_another_run(item, config):
             left_out.append(item)
             continue
+        if item.originalname in NOT_FOLLOWED:
+            item.add_marker(pytest.mark.no_cover)
         if item.path.name == "test_cluster.py":
             item.add_marker(pytest.mark.xdist_group("cluster"))  # which they share
         if item.get_closest_marker("spark"):

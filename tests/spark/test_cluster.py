@@ -12,7 +12,7 @@ from matcher.expected import expected
 from spark.cases import RIGHT
 from spark.cluster import Cluster, Driver, wait
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,6 @@ FIRST = {"adults": "age >= 18", "romans": "city = 'Rome'"}
 SECOND = {"adults": "age >= 21", "all": "key >= 0"}
 
 
-@pytest.mark.long
 def test_stream(cluster, tmp_path):
     """Before the others, whose application holds all cores of the cluster."""
     folder = tmp_path / "stream"

@@ -47,7 +47,7 @@ EXPECTED = {
         "events_per_second",
         {"ABE-Gen, duckdb", "audiences, polars", "detections, rule-engine", "audiences, matchwood"},
     ),
-    "published": ("engine_ms", {"dense", "le-subscribe-1", "fontoura-depth-4", "calls"}),
+    "published": ("engine_ms", {"dense", "fontoura-depth-4", "calls"}),
     "ranges": ("match_batch_ms", {"sparse", "dense"}),
     "scaling": ("over_smallest", {"333", "1,000", "3,333", "10,000"}),
     "service": (
@@ -71,7 +71,9 @@ EXPECTED = {
 
 
 # What programs are given that would take long with all that they compare.
-ARGUMENTS = {"published": ["--workloads", "dense,le-subscribe-1,fontoura-depth-4,calls"]}
+ARGUMENTS = {
+    "published": ["--workloads", "dense,fontoura-depth-4,calls", "--rules", "500"],
+}
 
 
 # These take a minute or so even at small scale.
@@ -82,6 +84,7 @@ LONG = {
     "imported": [pytest.mark.long],
     "json_events": [pytest.mark.long],
     "peers": [pytest.mark.long],
+    "soak": [pytest.mark.long],
     "service": [pytest.mark.long],
     "service_match": [pytest.mark.long],
     "service_steady": [pytest.mark.long],
@@ -94,7 +97,7 @@ LONG = {
 
 
 # These are about processes: they fork, or start others.
-PROCESSES = {"matcher_soak", "soak", "updates", *LONG}
+PROCESSES = {"matcher_soak", "updates", *LONG}
 
 
 # These need a GPU: they are started by hand, and tests compare what the GPU computes elsewhere.
