@@ -38,7 +38,6 @@ from matchwood.match.store.index_stats import Stats
 from matchwood.match.store.part_store import Id
 from matchwood.match.store.rule_input import (
     count_of,
-    counted,
     distinct_ids,
     given_rules,
     priority_of,
@@ -422,10 +421,7 @@ class Matcher(MutableMapping[Id, Node]):
     def _settled(self, events: Any, key: str | None) -> tuple[Snapshot, Any]:
         """A snapshot for so many events, and the events, which the schema admits."""
         store = self.store
-        count = count_of(events)
-        if count is None and store.holds_back():
-            events, count = counted(events)
-        snapshot = store.settled(count)
+        snapshot = store.settled(count_of(events))
         if store.enforced is not None:
             from matchwood.match.search.event_slices import admitted
 

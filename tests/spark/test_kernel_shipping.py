@@ -31,12 +31,13 @@ def on_an_executor(sent, folder):
             os.environ["NUMBA_CACHE_DIR"] = folder
             try:
                 taken = [kernel_shipping.use_shipped(sent) for _ in range(2)]
-                counts = [*taken, *kernel_shipping.make_ready(sent)]
+                ready = kernel_shipping.make_ready(sent)
             finally:
                 del os.environ["NUMBA_CACHE_DIR"]
                 if usual is not None:
                     os.environ["NUMBA_CACHE_DIR"] = usual
-            yield pa.record_batch([[counts]], ["counts"])
+            names = [pa.array([each], pa.list_(pa.string())) for each in ready]
+            yield pa.record_batch([pa.array([taken]), *names], ["taken", "compiled", "loaded"])
 
     return run
 
@@ -57,8 +58,9 @@ def test_an_executor_compiles_nothing_that_it_was_sent(
     assert sent is not None
     assert ship_kernels(spark) == sent  # once per session
     task = on_an_executor(sent, str(tmp_path / "executor"))
-    (row,) = spark.range(0, 1, 1, 1).mapInArrow(task, "counts array<long>").collect()
-    assert row.counts == [2, 0, 0, 2]
+    schema = "taken array<long>, compiled array<string>, loaded array<string>"
+    (row,) = spark.range(0, 1, 1, 1).mapInArrow(task, schema).collect()
+    assert tuple(row) == ([2, 0], [], ["pack.add", "pack.add"])
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "executor"))
     assert is_complete(environment_folder())
 
@@ -82,5 +84,5 @@ def test_whoever_waits_counts_what_was_compiled_meanwhile(
         return True
 
     monkeypatch.setattr(kernel_shipping, "wait_for_kernels", wait)
-    assert make_ready(None) == (1, 0)
-    assert make_ready(None) == (0, 1)
+    assert make_ready(None) == (["pack.add"], [])
+    assert make_ready(None) == ([], ["pack.add"])

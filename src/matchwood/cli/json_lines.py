@@ -142,7 +142,7 @@ def _slices(
     lines = 0
     for block in blocks:
         lines += len(block.texts)
-        snapshot = store.settled(1 if store.holds_back() else lines)
+        snapshot = store.settled(lines)
         search = snapshot.json_search(tags, limit, admit)
         ids = search.ids().values
         if not snapshot.pending:

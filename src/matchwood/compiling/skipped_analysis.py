@@ -2,8 +2,11 @@
 
 - After most passes, Numba works out which variables are alive in which block of a function. Only
   generators and Python objects need it, of which kernels have none.
+- Where each variable is used for the last time is worked out to count references, which kernels
+  that make no array leave out.
 - Which variables an instruction uses is found out by looking at the class of each of its fields.
 - Each call of LLVM and each wait for the compiler's lock is an event that listeners may time.
+- Each message is coloured, where colorama is installed, also those of attempts to find a function.
 - Whether other modules have declared functions in the meantime is looked up at each call.
 
 This uses insides of Numba. It changes nothing if they are not as expected.
@@ -14,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from numba.core import base, event, imputils, ir, postproc, transforms
+from numba.core import base, errors, event, imputils, ir, postproc, targetconfig, transforms
 from numba.core.registry import cpu_target
 from numba.core.typing import templates
 
@@ -25,6 +28,8 @@ _canonical: Any = transforms.canonicalize_cfg
 _instruction: Any = ir.Inst
 _events: Any = event
 _context: Any = base.BaseContext
+_stack: Any = targetconfig.ConfigStack
+_errors: Any = errors
 _registries: tuple[Any, Any] = imputils.builtin_registry, templates.builtin_registry
 
 # Events that are triggered for each lock that is taken.
@@ -40,6 +45,8 @@ def skip_analysis() -> bool:
         and hasattr(_events, "start_event")
         and hasattr(_events, "end_event")
         and hasattr(_context, "refresh")
+        and hasattr(_stack, "top_or_none")
+        and hasattr(_errors, "termcolor")
         and all(hasattr(registry, "functions") for registry in _registries)
         and hasattr(cpu_target.target_context, "_registries")
         and hasattr(cpu_target.typing_context, "_registries")
@@ -48,6 +55,7 @@ def skip_analysis() -> bool:
         _leave_lifetimes()
         _find_variables_by_class()
         _time_no_locks()
+        _errors.termcolor = _Uncoloured
         _refresh_after_changes()
     return known
 
@@ -64,10 +72,22 @@ def _leave_lifetimes() -> None:
         function.blocks = _canonical(function.blocks)
         function.variable_lifetime = _lifetime(function.blocks)
         function.generator_info = None
-        if emit_dels:
+        if emit_dels and _counts_references():
             processor._insert_var_dels(extend_lifetimes=extend_lifetimes)
 
     _processor.run = run_lazily
+
+
+def _counts_references() -> bool:
+    flags = _stack.top_or_none()
+    return flags is None or bool(flags.nrt)
+
+
+class _Uncoloured:
+    """What gives back each message as it is."""
+
+    def __getattr__(self, name: str) -> Callable[[str], str]:
+        return str
 
 
 def _find_variables_by_class() -> None:

@@ -118,6 +118,15 @@ def entry_name(kernel: str, types: str, made_from: str) -> str:
     return f"{re.sub(r'[^A-Za-z0-9_.<>]', '_', kernel)}-{of_types}-{of_all}{ENTRY}"
 
 
+def kernel_of(entry: str) -> str:
+    """The kernel that an entry is of.
+
+    >>> kernel_of(entry_name("pack.kernels.add", "(int64, int64)", "source"))
+    'pack.kernels.add'
+    """
+    return entry.rsplit("-", 2)[0]
+
+
 def read_entry(folder: Path, name: str) -> bytes | None:
     """What an entry holds; None if it is not there or damaged, in which case it is removed."""
     path = folder / name

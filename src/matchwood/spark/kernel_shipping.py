@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyspark.sql import SparkSession
 
@@ -23,6 +23,7 @@ from matchwood.kernels.kernel_folder import (
     environment,
     environment_folder,
     is_complete,
+    kernel_of,
     listed_entries,
 )
 from matchwood.kernels.readiness import kernels_ready, wait_for_kernels
@@ -77,7 +78,9 @@ def use_shipped(name: str | None) -> int:
 
 @dataclass(frozen=True)
 class KernelCounts:
-    """How many kernels the machines of a run had to compile, and how many were there or sent.
+    """Which kernels the machines of a run had to compile, and which were there or sent.
+
+    The numbers are those of all machines together, and the names those of any of them.
 
     >>> print(KernelCounts(machines=2, compiled=61, loaded=61))
     61 loaded, 61 compiled, on 2 machines
@@ -86,52 +89,69 @@ class KernelCounts:
     machines: int = 0
     compiled: int = 0
     loaded: int = 0
+    compiled_names: tuple[str, ...] = ()
+    loaded_names: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         machines = "1 machine" if self.machines == 1 else f"{self.machines:,} machines"
         return f"{self.loaded:,} loaded, {self.compiled:,} compiled, on {machines}"
 
 
+class ReadyKernels(NamedTuple):
+    """The names of the kernels that a machine had to compile, and of those that it had."""
+
+    compiled: list[str]
+    loaded: list[str]
+
+
 def count_kernels(spark: SparkSession, name: str | None) -> KernelCounts:
     """Make kernels ready on the executors, and say what that took; each machine counts once."""
     tasks = _TASKS if is_connect(spark) else spark.sparkContext.defaultParallelism
     asked = spark.range(0, tasks, 1, tasks).mapInArrow(
-        _counting(name), "machine string, compiled long, loaded long"
+        _counting(name), "machine string, compiled array<string>, loaded array<string>"
     )
-    by_machine: dict[str, tuple[int, int]] = {}
+    by_machine: dict[str, ReadyKernels] = {}
     for row in asked.collect():
         # A worker that comes later finds what an earlier one has waited for.
-        known = by_machine.get(row.machine, (0, 0))
-        by_machine[row.machine] = max(known, (row.compiled, row.loaded))
+        ready = ReadyKernels(row.compiled, row.loaded)
+        known = by_machine.setdefault(row.machine, ready)
+        if len(ready.compiled) > len(known.compiled):
+            by_machine[row.machine] = ready
+    found = by_machine.values()
     return KernelCounts(
         len(by_machine),
-        sum(compiled for compiled, _ in by_machine.values()),
-        sum(loaded for _, loaded in by_machine.values()),
+        sum(len(ready.compiled) for ready in found),
+        sum(len(ready.loaded) for ready in found),
+        tuple(sorted({name for ready in found for name in ready.compiled})),
+        tuple(sorted({name for ready in found for name in ready.loaded})),
     )
 
 
 def _counting(name: str | None) -> Callable[[Any], Iterator[Any]]:
-    """A task that makes kernels ready, and says how many were compiled meanwhile."""
+    """A task that makes kernels ready, and says which were compiled meanwhile."""
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
         for _ in batches:
-            compiled, loaded = make_ready(name)
-            columns = [[socket.gethostname()], [compiled], [loaded]]
+            ready = make_ready(name)
+            names = [pa.array([each], pa.list_(pa.string())) for each in ready]
+            columns = [pa.array([socket.gethostname()]), *names]
             yield pa.record_batch(columns, ["machine", "compiled", "loaded"])
 
     return run
 
 
-def make_ready(name: str | None) -> tuple[int, int]:
-    """Take in what was sent and wait for the rest: how many were compiled, and how many not."""
+def make_ready(name: str | None) -> ReadyKernels:
+    """Take in what was sent and wait for the rest: what was compiled, and what not."""
     folder = environment_folder()
     if folder is None:
-        return 0, 0
+        return ReadyKernels([], [])
     use_shipped(name)
     before = {path.name for path in folder.glob(f"*{ENTRY}")}
     wait_for_kernels()
     needed = listed_entries(folder) or []
-    compiled = sum(entry not in before for entry in needed)
-    return compiled, len(needed) - compiled
+    return ReadyKernels(
+        [kernel_of(entry) for entry in needed if entry not in before],
+        [kernel_of(entry) for entry in needed if entry in before],
+    )

@@ -12,6 +12,7 @@ from matchwood.lab.bench.peers.__main__ import WORKLOADS
 from matchwood.lab.bench.peers.driver_builds import Unavailable
 from matchwood.lab.bench.peers.rows import PEERS, ComparedWorkload, row, rules_for
 from matchwood.lab.bench.peers.syntaxes.event_patterns import event_patterns
+from matchwood.lab.bench.peers.syntaxes.quamina_patterns import quamina_patterns
 from matchwood.lab.bench.peers.two_valued import two_valued
 from matchwood.lab.bench.rule_engine_syntax import Untranslatable
 from matchwood.language import evaluate, parse
@@ -110,6 +111,25 @@ def test_patterns_of_event_ruler() -> None:
     assert made_of("s is null") == [{"s": [None]}, {"s": [{"exists": False}]}]
     assert made_of("contains(s, '*')") == [{"s": [{"wildcard": "*\\**"}]}]
     for text in ("a > 1 and a < 5", "s >= 'a'", "s ilike '%x%'", "s rlike 'x'"):
+        with pytest.raises(Untranslatable):
+            made_of(text)
+
+
+def test_patterns_of_quamina_are_those_of_event_ruler_that_it_knows() -> None:
+    def made_of(text: str) -> list[Any]:
+        tree = two_valued(parse(text))
+        return [json.loads(pattern) for pattern in quamina_patterns(tree, {})]
+
+    assert made_of("a.b in (1, 2) and a.c not in ('x', 'y')") == [
+        {"a": {"b": [1, 2], "c": [{"anything-but": ["x", "y"]}]}}
+    ]
+    assert made_of("s like 'a%' or s like '%*' or s ilike 'X'") == [
+        {"s": [{"prefix": "a"}]},
+        {"s": [{"wildcard": "*\\*"}]},
+        {"s": [{"equals-ignore-case": "X"}]},
+    ]
+    assert made_of("s is null") == [{"s": [None]}, {"s": [{"exists": False}]}]
+    for text in ("a > 1", "a != 1", "s ilike 'x%'", "not (s like 'x%')"):
         with pytest.raises(Untranslatable):
             made_of(text)
 

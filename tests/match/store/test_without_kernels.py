@@ -1,8 +1,11 @@
 """Few rules while kernels are being compiled: evaluated one by one, with the same answers."""
 
-import random
+import operator
+import threading
 import time
 from collections import Counter
+from collections.abc import Callable
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -10,10 +13,11 @@ import pytest
 from kernels.without_kernels import CompilingElsewhere, without_kernels  # noqa: F401
 from matchwood import Matcher, RuleError, Schema, parse
 from matchwood.kernels import readiness
+from matchwood.kernels.masks import EVENTS
 from matchwood.lab.workloads.abe_gen import AbeGen
 from matchwood.language import evaluate
 from matchwood.match.search.json_search import RejectedText
-from matchwood.match.store import part_store
+from matchwood.match.store.index_stats import Stats
 
 FRIENDS = {"ann": ["bob", "eve"], "bob": ["ann"]}
 
@@ -154,19 +158,46 @@ def test_kernels_take_over(
     assert [sorted(matcher.match(event)) for event in events] == before
 
 
-def test_what_needs_the_index_waits(
+@pytest.mark.parametrize("given", [list, iter, pa.Table.from_pylist])
+def test_kernels_take_over_between_two_slices_of_events(
     without_kernels: CompilingElsewhere,  # noqa: F811
-    monkeypatch: pytest.MonkeyPatch,
+    given: Callable[[list[Any]], Any],
 ) -> None:
-    monkeypatch.setattr(part_store, "FEW_EVALUATIONS", 1_000)
-    matcher = Matcher({n: f"a > {n}" for n in range(20)})
-    rng = random.Random(1)
-    assert matcher.store.settled(10).pending
+    matcher = Matcher(operators=OPERATORS)
+    for n in range(9, -1, -1):
+        rule = f"a > {n} or knows(user, 'eve') and a = {n}"
+        matcher.add(n, rule, priority=n, tags={"even"} if n % 2 == 0 else ())
+    events = [{"a": n % 11, "user": "ann"} for n in range(3 * EVENTS)]
+    chosen: list[dict[str, Any]] = [{}, {"limit": 2}, {"tags": {"even"}}]
+    before = [sorted(pairs_of(matcher.match_batch(events, **options))) for options in chosen]
+    counted = matcher.count_batch(events).sort_by("rule_id")
+    started = [matcher.match_batches(given(events), **options) for options in chosen]
+    first = [pairs_of(next(batches)) for batches in started]
+    assert is_evaluated(matcher)
     without_kernels.end()
     time.sleep(2 * readiness._LOOK)
-    assert not matcher.store.settled(1_000).pending
-    assert matcher.stats().predicates == 20 or matcher.stats().pending == 20
-    assert matcher.match({"a": rng.randint(30, 40)})
+    rest = [[pair for batch in batches for pair in pairs_of(batch)] for batches in started]
+    assert matcher.store._for_batches is not None  # built in the middle
+    assert [sorted(pairs) for pairs in map(operator.add, first, rest)] == before
+    assert matcher.count_batch(events).sort_by("rule_id") == counted
+
+
+def pairs_of(matches: Any) -> list[tuple[int, int]]:
+    return [(row["event"], row["rule_id"]) for row in matches.to_pylist()]
+
+
+def test_figures_of_the_index_are_of_rules_that_are_built_for_them(
+    without_kernels: CompilingElsewhere,  # noqa: F811
+) -> None:
+    matcher = Matcher({n: f"a > {n}" for n in range(20)})
+    found: list[Stats] = []
+    asked = threading.Thread(target=lambda: found.append(matcher.stats()))
+    asked.start()
+    asked.join(3 * readiness._LOOK)  # it waits, unless this process has loaded kernels before
+    without_kernels.end()
+    asked.join()
+    assert (found[0].predicates, found[0].pending) == (20, 0)
+    assert not matcher.store.snapshot.pending
 
 
 def test_json_text_is_matched(

@@ -239,13 +239,13 @@ def test_a_search_for_costly_rules_waits_for_no_suspension() -> None:
 def test_new_rules_are_built_before_a_large_event(timed: Served, monkeypatch) -> None:
     """Evaluating these patterns one by one for each string took over a minute."""
     built: list[int] = []
-    build = PartStore.settled
+    build = PartStore.built
 
-    def settled(store: PartStore, events: int | None) -> Any:
+    def built_now(store: PartStore) -> Any:
         built.append(len(store.snapshot.pending))
-        return build(store, events)
+        return build(store)
 
-    monkeypatch.setattr(PartStore, "settled", settled)
+    monkeypatch.setattr(PartStore, "built", built_now)
     short = "words like '%a%b%c%d%' or words like '%e%f%g%h%'"
     for _ in range(5):
         timed.subscribe(short)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.kernels.compiled import codec, compiled, inlined
+from matchwood.kernels.filling import fill_array
 from matchwood.kernels.programs import atom_of, pack_literal
 from matchwood.kernels.pushes import HEAD, NO_LIST, WIDE, WIDE_HEAD, group_of_list, list_bounds
 from matchwood.kernels.records import FIRST_VALUE, state_of_record
@@ -258,8 +259,8 @@ def check_stabs(
     for slot in range(len(codes)):
         size = np.int64(tree_size[slot])
         at = np.int64(tree_at[slot])
-        queued[: size + 1] = 0
-        woken[: size + 1] = 0
+        fill_array(queued[: size + 1], 0)
+        fill_array(woken[: size + 1], 0)
         wrong = _weigh_stabs(
             at, size, np.int64(tree_points[slot]), codes[slot], tree_start, bound, push, lists,
             groups, never, queued, woken,

@@ -21,7 +21,7 @@ import time
 from collections import defaultdict
 from pathlib import Path
 
-from matchwood.kernels.kernel_folder import environment, list_name
+from matchwood.kernels.kernel_folder import environment, kernel_of, list_name
 from matchwood.kernels.readiness import BACKGROUND, PROGRESS, VARIABLE
 from matchwood.lab.bench.processes import processor_seconds_of
 from matchwood.lab.bench.reporting import BenchOptions, Figures, report
@@ -127,7 +127,7 @@ def whole_warm_up(folder: Path) -> tuple[Figures, dict[str, float]]:
     }
     kernels: dict[str, float] = defaultdict(float)
     for name, spent in entries.items():
-        kernels[name.rsplit("-", 2)[0]] += spent
+        kernels[kernel_of(name)] += spent
     return figures, kernels
 
 

@@ -4,11 +4,12 @@
 
 `batches` is `match_batches(threads=n)` over an Arrow table with as many rows for each thread;
 `sweep` the sweep alone, with batches that are encoded already; `kernel` one event after the other
-through the kernel, `match_ids` the same from a dict to an Arrow array of ids, and `match_numbers`
-the same to indices into all ids (`dictionary=True`), in n threads; `processes` n processes that
-load one file, which the system maps once, and match batches.
-Matches are counted in every round. Before that, those of `batches` are compared with those of one
-thread by a checksum of all pairs; those of `match_ids` are compared with those of `match`.
+through the kernel, `match` the same from a dict to a list of ids, `match_ids` to an Arrow array of
+ids, and `match_numbers` to indices into all ids (`dictionary=True`), in n threads; `processes` n
+processes that load one file, which the system maps once, and match batches.
+Matches are counted in every round. Before that, with as many threads or processes, those of
+`batches`, `sweep`, `kernel` and `processes` are compared with those of single events by a checksum
+of all pairs; those of `match_ids`, by which that is computed, are compared with those of `match`.
 
 `…_times` compares with the first number of cores, `…_cores` says how many cores were busy: below
 n, threads waited for the lock or for each other; at n, what is missing was lost to memory.
@@ -35,12 +36,18 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from matchwood.index.build.threads import available_cores
 from matchwood.kernels.masks import EVENTS
 from matchwood.lab.bench.kernel import Kernel, table_of_events, warm_up
+from matchwood.lab.bench.pair_checksum import (
+    checksum,
+    checksum_of_answers,
+    checksum_of_batches,
+    repeated,
+    same,
+)
 from matchwood.lab.bench.reporting import BenchOptions, Figures, report
 from matchwood.lab.workloads.abe_gen import AbeGen
 from matchwood.match.batch.codes import number_columns
@@ -54,14 +61,14 @@ KERNELS = [
     for name in ("rows_of_slots", "place_events", "rank_events", "fill_literals", "sweep")
 ] + [(number_columns, "code_numbers"), (arrow_matches, "gather_keys")]
 
+# Ways to match single events.
+SINGLES = ("kernel", "match", "match_ids", "match_numbers")
+
 # How often each figure is measured; the best counts.
 ROUNDS = 3
 
 # Batches of one table with which the time under the lock is measured.
 LOCK_BATCHES = 4
-
-# An odd number whose multiples have mixed high bits, that of Fibonacci hashing.
-MIXER = np.uint64(0x9E3779B97F4A7C15)
 
 Event = dict[str, int]
 
@@ -90,7 +97,7 @@ def main() -> None:
         results = {f"{n} cores" if n > 1 else "1 core": bench.figures(n) for n in steps}
     first = next(iter(results.values()))
     for figures in results.values():
-        for name in ("batches", "sweep", "kernel", "match_ids", "match_numbers", "processes"):
+        for name in ("batches", "sweep", *SINGLES, "processes"):
             figures[f"{name}_times"] = figures[name] / first[name]
     report("cores", common, results)
 
@@ -119,45 +126,78 @@ class CoresRun:
         self.coded = [self.kernel.coded_batch(piece) for piece in pieces]
         self.singles = list(islice(cycle(events), singles))
         self.coded_singles = [self.kernel.coded(event) for event in self.singles]
-        self.right = checksum(self.matcher.match_batches(self.table), len(events))
-        self.right_ids = [sorted(self.matcher.match(event)) for event in self.singles]
-        for event, right in zip(self.singles, self.right_ids, strict=True):
+        answers = [self._numbers(event) for event in events]
+        self.right = checksum_of_answers(answers)
+        pieces_of_answers = [answers[i : i + EVENTS] for i in range(0, len(events), EVENTS)]
+        self.right_sweeps = [checksum_of_answers(piece) for piece in pieces_of_answers]
+        self.right_singles = [self._numbers(event) for event in self.singles]
+        for event in self.singles:
+            right = sorted(self.matcher.match(event))
             for dictionary in (False, True):
                 found = self.matcher.match_ids(event, dictionary=dictionary)
                 same(sorted(found.to_pylist()), right)
 
+    def _numbers(self, event: Event) -> Any:
+        return self.matcher.match_ids(event, dictionary=True).indices.to_numpy()
+
     def figures(self, n: int) -> Figures:
         """Everything with so many threads or processes."""
         table = pa.concat_tables([self.table] * n).combine_chunks()
-        times, matches = self.right
-        found = checksum(self.matcher.match_batches(table, threads=n), len(self.events))
-        same(found, (times * n, matches * n))
+        batches, numbers = list(range(len(self.coded))) * n, list(range(len(self.singles))) * n
+        self._compare(table, batches, numbers, n)
+        matches = self.right[0]
 
-        def batches() -> None:
+        def through_arrow() -> None:
             same(rows_of(self.matcher, table, n), matches * n)
 
-        def match_ids(number: int) -> None:
-            ids = self.matcher.match_ids(self.singles[number])
-            same(len(ids), len(self.right_ids[number]))
-
-        def match_numbers(number: int) -> None:
-            ids = self.matcher.match_ids(self.singles[number], dictionary=True)
-            same(len(ids), len(self.right_ids[number]))
+        def sweep(number: int) -> None:
+            same(self.kernel.sweep(self.coded[number]), self.right_sweeps[number][0])
 
         rows, count = table.num_rows, n * len(self.singles)
-        coded, singles = self.coded * n, self.coded_singles * n
-        numbers = list(range(len(self.singles))) * n
         return {
-            **measured("batches", rows, rows / EVENTS, batches),
-            **measured("sweep", rows, rows / EVENTS, partial(in_turn, self.sweep, coded, n)),
-            **measured("kernel", count, count, partial(in_turn, self.kernel.match, singles, n)),
-            **measured("match_ids", count, count, partial(in_turn, match_ids, numbers, n)),
-            **measured("match_numbers", count, count, partial(in_turn, match_numbers, numbers, n)),
-            "processes": processes(self.path, self.events, n, matches),
+            **measured("batches", rows, rows / EVENTS, through_arrow),
+            **measured("sweep", rows, rows / EVENTS, partial(in_turn, sweep, batches, n)),
+            **{
+                name: figure
+                for way in SINGLES
+                for name, figure in measured(
+                    way, count, count, partial(in_turn, self._counting(way), numbers, n)
+                ).items()
+            },
+            "processes": processes(self.path, self.events, n, self.right),
         }
 
-    def sweep(self, codes: Any) -> None:
-        self.kernel.sweep(codes)
+    def _compare(self, table: Any, batches: list[int], numbers: list[int], n: int) -> None:
+        """Compare what so many threads find with what single matches do."""
+        found = checksum_of_batches(self.matcher.match_batches(table, threads=n), len(self.events))
+        same(found, repeated(self.right, n))
+
+        def sweep(number: int) -> None:
+            same(checksum(self.kernel.swept(self.coded[number])), self.right_sweeps[number])
+
+        def single(number: int) -> None:
+            found = self.kernel.match(self.coded_singles[number])
+            right = self.right_singles[number]
+            same(checksum_of_answers([found]), checksum_of_answers([right]))
+
+        in_turn(sweep, batches, n)
+        in_turn(single, numbers, n)
+
+    def _counting(self, way: str) -> Callable[[int], None]:
+        """What matches a single event in one way, and compares the number of its matches."""
+        match, events = self._single(way)
+
+        def count(number: int) -> None:
+            same(len(match(events[number])), len(self.right_singles[number]))
+
+        return count
+
+    def _single(self, way: str) -> tuple[Callable[[Any], Any], list[Any]]:
+        if way == "kernel":
+            return self.kernel.match, self.coded_singles
+        if way == "match":
+            return self.matcher.match, self.singles
+        return partial(self.matcher.match_ids, dictionary=way == "match_numbers"), self.singles
 
     def lock_figures(self) -> Figures:
         """Milliseconds in which one thread may hold Python's lock, and what that allows."""
@@ -185,25 +225,8 @@ class CoresRun:
         return min(found)
 
 
-def checksum(batches: Iterator[Any], events: int) -> tuple[int, int]:
-    """(a sum of a number for each pair, how many pairs); a table repeats after so many events."""
-    total = rows = 0
-    for batch in batches:
-        numbers = batch.column(0).to_numpy().astype(np.uint64) % np.uint64(events)
-        ordinals = batch.column(1).indices.to_numpy().astype(np.uint64)
-        mixed = (numbers << np.uint64(32) | ordinals) * MIXER
-        total += int((mixed >> np.uint64(40)).sum())
-        rows += batch.num_rows
-    return total, rows
-
-
 def rows_of(matcher: Matcher, table: Any, threads: int) -> int:
     return sum(batch.num_rows for batch in matcher.match_batches(table, threads=threads))
-
-
-def same(found: object, right: object) -> None:
-    if found != right:
-        raise AssertionError(f"{found} matches, expected {right}")
 
 
 def measured(name: str, events: int, units: float, run: Callable[[], object]) -> Figures:
@@ -238,15 +261,16 @@ def in_turn(function: Callable[[Any], object], arguments: Sequence[Any], threads
         list(pool.map(each, [arguments[i : i + size] for i in range(0, len(arguments), size)]))
 
 
-def processes(path: Path, events: list[Event], count: int, right: int) -> float:
+def processes(path: Path, events: list[Event], count: int, right: tuple[int, int]) -> float:
     """Events per second of several processes, each of which matches all events in batches."""
     with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
-        list(pool.map(load, [str(path)] * count, [events] * count))
+        for pairs in pool.map(load, [str(path)] * count, [events] * count):
+            same(pairs, right)
         times = []
         for _ in range(ROUNDS):
             started = time.perf_counter()
             for found in pool.map(match_all, range(count)):
-                same(found, right)
+                same(found, right[0])
             times.append(time.perf_counter() - started)
     return count * len(events) / min(times)
 
@@ -254,14 +278,14 @@ def processes(path: Path, events: list[Event], count: int, right: int) -> float:
 _loaded: dict[str, Any] = {}
 
 
-def load(path: str, events: list[Event]) -> None:
-    """In a process of its own: map the file, and match once, so that all is loaded."""
+def load(path: str, events: list[Event]) -> tuple[int, int]:
+    """In a process of its own: map the file, and match once; the checksum of all matches."""
     if not _loaded:
         _loaded["matcher"] = Matcher.load(path)
         _loaded["table"] = table_of_events(events)
         Kernel(_loaded["matcher"]).part.batch.force("sweep")
-        match_all(0)
     time.sleep(0.5)  # so that no process takes the task of another
+    return checksum_of_batches(_loaded["matcher"].match_batches(_loaded["table"]), len(events))
 
 
 def match_all(_: int) -> int:

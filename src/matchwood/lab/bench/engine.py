@@ -5,8 +5,10 @@
 Machines are noisy, so the Scan is timed in turn with the matches that it is compared with: one
 scan, then a few events through the kernel, then the same events through `match` and through
 `match_ids`, and so on; for batches, one scan before and one after each sweep. A scan empties the
-caches, hence a few events per scan instead of one. All answers of Scan are compared with those of
-`match`. With `--distribution none`, rules are built and nothing is matched.
+caches, hence a few events per scan instead of one. All answers are compared with those of `match`:
+those of Scan, of the kernel and of `match_ids` rule by rule, and those of sweeps and of
+`match_batches` by a checksum of all pairs, and by their number each time that they are timed. With
+`--distribution none`, rules are built and nothing is matched.
 """
 
 from __future__ import annotations
@@ -22,6 +24,12 @@ import numpy as np
 
 from matchwood.kernels.masks import EVENTS
 from matchwood.lab.bench.kernel import Kernel, table_of_events, warm_up
+from matchwood.lab.bench.pair_checksum import (
+    checksum,
+    checksum_of_answers,
+    checksum_of_batches,
+    same,
+)
 from matchwood.lab.bench.reporting import BenchOptions, Figures, milliseconds, report, spread
 from matchwood.lab.bench.scanner import Scanner
 from matchwood.lab.workloads.abe_gen import AbeGen
@@ -103,7 +111,7 @@ def singles(matcher: Matcher, kernel: Kernel, scanner: Scanner, events: list[Eve
         after_scan.append(times[0])
         matches += [milliseconds(matcher.match, event) for event in group]
         ids += [milliseconds(matcher.match_ids, event) for event in group]
-        check(matcher, scanner, group[0])
+        check(matcher, kernel, scanner, group)
     figures = spread("scan", scans) | spread("kernel", kernels)
     figures |= spread("match", matches) | spread("match_ids", ids)
     figures["kernel_after_scan_p50_ms"] = np.median(after_scan)
@@ -113,10 +121,17 @@ def singles(matcher: Matcher, kernel: Kernel, scanner: Scanner, events: list[Eve
     return figures
 
 
-def check(matcher: Matcher, scanner: Scanner, event: Event) -> None:
-    """Compare the last answer of Scan with that of the matcher."""
-    if sorted(matcher.match(event)) != scanner.found():
-        raise AssertionError(f"Scan and Matcher disagree about {event}")
+def check(matcher: Matcher, kernel: Kernel, scanner: Scanner, group: list[Event]) -> None:
+    """Compare the other answers for some events with those of `match`; Scan has had the first."""
+    ids = kernel.part.details.ids
+    for number, event in enumerate(group):
+        right = np.sort(matcher.match(event))
+        found = [matcher.match_ids(event), ids[kernel.match(kernel.coded(event))]]
+        if number == 0:
+            found.append(scanner.found())
+        for answer in found:
+            if not np.array_equal(np.sort(answer), right):
+                raise AssertionError(f"answers to {event} differ")
 
 
 def two_threads(kernel: Kernel, coded: list[Any]) -> float:
@@ -143,24 +158,30 @@ def batches(matcher: Matcher, kernel: Kernel, scanner: Scanner, events: list[Eve
     each = min(EVENTS, len(events))
     event_codes = scanner.coded(events[0])
     table = table_of_events(events)
-    rows = 0
+    answers = [matcher.match_ids(event, dictionary=True).indices.to_numpy() for event in events]
+    swept = [checksum_of_answers(answers[i : i + each]) for i in range(0, len(coded) * each, each)]
+    for codes, right in zip(coded, swept, strict=True):
+        same(checksum(kernel.swept(codes)), right)
+    every = checksum_of_answers(answers)
+    same(checksum_of_batches(matcher.match_batches(table), len(events)), every)
+
+    def sweep(number: int) -> None:
+        same(kernel.sweep(coded[number]), swept[number][0])
 
     def through_arrow() -> None:
-        nonlocal rows
-        rows = sum(piece.num_rows for piece in matcher.match_batches(table))
+        same(sum(piece.num_rows for piece in matcher.match_batches(table)), every[0])
 
-    kernel.sweep(coded[0])
     scans = [milliseconds(scanner.scan, event_codes)]
     sweeps, tables = [], []
-    for _, codes in zip(range(SWEEPS), cycle(coded), strict=False):
-        sweeps.append(milliseconds(kernel.sweep, codes) / each)
+    for _, number in zip(range(SWEEPS), cycle(range(len(coded))), strict=False):
+        sweeps.append(milliseconds(sweep, number) / each)
         scans.append(milliseconds(scanner.scan, event_codes))
     for _ in range(BATCHES):
         tables.append(milliseconds(through_arrow) / len(events))
         scans.append(milliseconds(scanner.scan, event_codes))
     scan = np.median(scans)
     return {
-        "pairs": rows,
+        "pairs": every[0],
         "scan_beside_batches_p50_ms": scan,
         "batch_kernel_ms": np.mean(sweeps),
         "batch_kernel_p50_ms": np.median(sweeps),

@@ -33,12 +33,12 @@ import numpy as np
 from matchwood.index.build.threads import available_cores
 from matchwood.kernels.masks import EVENTS
 from matchwood.lab.bench.kernel import Kernel, table_of_events, warm_up
+from matchwood.lab.bench.pair_checksum import checksum
 from matchwood.lab.bench.reporting import BenchOptions, Figures, report
 from matchwood.lab.workloads.abe_gen import AbeGen
 from matchwood.lab.workloads.audiences import Audiences
 from matchwood.lab.workloads.detections import Detections
 from matchwood.lab.workloads.half_ranges import HalfRanges
-from matchwood.match.batch.batch_strategy import Pairs
 from matchwood.match.batch.codes.batch_codes import BatchCodes
 from matchwood.match.batch.gpu.card import card_name, card_problem
 from matchwood.match.batch.gpu.card_batches import given_batch
@@ -214,19 +214,6 @@ def stages(gpu: GpuStrategy, codes: BatchCodes, slots: int) -> Figures:
         "first_batch_s": first_call,
         **figures,
     }
-
-
-def checksum(pairs: list[Pairs]) -> tuple[int, int]:
-    """(number of pairs, sum of a hash of each), whatever their order."""
-    count, total = 0, 0
-    for events, rules in pairs:
-        mixed = events.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-        mixed ^= rules.astype(np.uint64) * np.uint64(0xC2B2AE3D27D4EB4F)
-        mixed ^= mixed >> np.uint64(29)
-        mixed *= np.uint64(0xBF58476D1CE4E5B9)
-        count += len(events)
-        total = (total + int(mixed.sum(dtype=np.uint64))) & (1 << 64) - 1
-    return count, total
 
 
 def compared(gpu: GpuStrategy, kernel: Kernel, coded: list[BatchCodes], quick: bool) -> Figures:

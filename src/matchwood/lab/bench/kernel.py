@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import cycle, islice
 from typing import Any
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from matchwood.kernels.readiness import wait_for_kernels
 from matchwood.lab.workloads.abe_gen import AbeGen
+from matchwood.match.batch.batch_strategy import Pairs
 from matchwood.match.batch.codes.batch_codes import BatchCodes, codes_of_rows
 from matchwood.match.event.encode import encode
 from matchwood.match.event.event_matcher import ALL
@@ -45,11 +46,14 @@ class Kernel:
         """At most `EVENTS` events, in the form that one sweep takes."""
         return codes_of_rows(list(events), self.part.matcher)[0]
 
-    def sweep(self, codes: BatchCodes) -> None:
-        """Sweep a batch, even where single matches would be faster, and drop the pairs."""
+    def sweep(self, codes: BatchCodes) -> int:
+        """Sweep a batch, even where single matches would be faster; the number of pairs."""
+        return sum(len(numbers) for numbers, _ in self.swept(codes))
+
+    def swept(self, codes: BatchCodes) -> Iterator[Pairs]:
+        """The pairs of a sweep; the arrays are used again for the next ones."""
         self.part.batch.force("sweep")
-        for _ in self.part.batch.pairs(codes, ALL):
-            pass
+        return self.part.batch.pairs(codes, ALL)
 
 
 def warm_up() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.kernels.compiled import codec, compiled, inlined, trailing_zeros
-from matchwood.kernels.filling import fill_array
+from matchwood.kernels.filling import copy_items, fill_array
 from matchwood.kernels.masks import EVENTS, WORDS, copy, remove
 from matchwood.kernels.programs import atom_of, is_negated
 from matchwood.kernels.pushes import NO_LIST, group_of_list
@@ -180,7 +180,7 @@ def ends_of(records_at, records, single, atom_row, families, iv_low, iv_high):
                     exact = False
             if top + 2 * count > len(ends):
                 more = np.empty(2 * len(ends), np.int64)
-                more[:top] = ends[:top]
+                copy_items(ends, more, top)
                 ends = more
             for j in range(count):
                 ends[top] = pack_end(i // BLOCK, slot, low[j], i % BLOCK)

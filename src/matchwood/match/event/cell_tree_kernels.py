@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from matchwood.kernels.compiled import compiled, inlined
-from matchwood.kernels.filling import copy_items
+from matchwood.kernels.filling import copy_items, fill_array
 from matchwood.kernels.programs import atom_of, is_negated
 from matchwood.kernels.records import (
     FAMILY_COLUMNS,
@@ -217,7 +217,7 @@ def _grouped(order, part, moved, by, hull, everywhere, boxes, sizes):
     Group g is then order[sizes[g]:sizes[g + 1]].
     """
     start, slot, low, high = boxes
-    sizes[:] = 0
+    fill_array(sizes, 0)
     for k in range(len(order)):
         i = _interval_of(order[k], by, start, slot)
         part[k] = 0

@@ -190,7 +190,9 @@ def _write_rule(steps, stack, records, first, sizes):
         is_and = header_is_and(header)
         if top + rest > len(stack):
             more = np.empty((2 * len(stack) + rest, 4), np.int64)
-            more[:top] = stack[:top]
+            for k in range(top):
+                for j in range(4):
+                    more[k, j] = stack[k, j]
             stack = more
         for operand in range(inline + rest):
             ref, size = np.int64(0), np.int64(1)

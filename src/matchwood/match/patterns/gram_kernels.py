@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from matchwood.kernels.array_types import Int32Array, UInt8Array
 from matchwood.kernels.compiled import compiled
-from matchwood.kernels.filling import copy_items
+from matchwood.kernels.filling import copy_items, fill_array
 
 Bounds = NDArray[np.int64]
 
@@ -366,8 +366,8 @@ def _may_cover(gs: Grams, member: int, pairs: Int32Array, epoch: int) -> bool:
 @compiled
 def _next_epoch(sc: GramScratch) -> int:
     if sc.epoch[0] >= MASK - 1:
-        sc.stamps[:] = 0
-        sc.pairs[:] = 0
+        fill_array(sc.stamps, 0)
+        fill_array(sc.pairs, 0)
         sc.epoch[0] = 0
     sc.epoch[0] += 1
     return int(sc.epoch[0])

@@ -16,7 +16,7 @@ from matchwood.match.batch.batch_strategy import BUFFERED_PAIRS, EventNumbers, P
 from matchwood.match.batch.gpu.card import CPU
 from matchwood.match.batch.sweep.pair_buffers import lease
 from matchwood.match.parts.part import Part
-from matchwood.match.parts.pending import PendingRule
+from matchwood.match.parts.pending import PendingRule, TakingOver
 from matchwood.match.search.batch_search import match_slice
 from matchwood.match.search.batch_threads import in_threads
 from matchwood.match.search.event_slices import EventSlice, slices_of
@@ -71,6 +71,7 @@ class BatchSearch(NamedTuple):
     tags: frozenset[str] | None  # only rules with one of these
     limit: int | None  # of each event only so many matches, of the highest priority
     device: str = CPU  # "cpu", "gpu", or "auto"
+    taking_over: TakingOver | None = None  # builds pending rules between two slices
 
     def table(self, events: Any, key: str | None, threads: int | None) -> Any:
         """All matches, as one Arrow table."""
@@ -141,6 +142,7 @@ class BatchSearch(NamedTuple):
                 self.decider,
                 self.device,
                 self.limit,
+                self.taking_over,
             )
 
 

@@ -12,13 +12,16 @@ from matchwood.language.evaluation import evaluate
 from matchwood.match.batch.batch_strategy import EventNumbers, Pairs
 from matchwood.match.batch.gpu.card import CPU
 from matchwood.match.parts.part import Part
-from matchwood.match.parts.pending import PendingRule
+from matchwood.match.parts.pending import PendingRule, TakingOver
 from matchwood.match.search.event_slices import EventSlice
 from matchwood.operators.deciding import Decider
 from matchwood.operators.open_clauses import ClauseSource, Undecided
 
-# By event: what decides its open clauses, which they are, and the index of the first rule.
-OpenClausesOfEvents = dict[int, list[tuple[ClauseSource, Int32Array, int]]]
+# The index of the first rule of a part, whose rules follow each other, or that of each rule.
+RuleIndexes = int | Int32Array
+
+# By event: what decides its open clauses, which they are, and the indices of these rules.
+OpenClausesOfEvents = dict[int, list[tuple[ClauseSource, Int32Array, RuleIndexes]]]
 
 
 def match_slice(
@@ -31,15 +34,21 @@ def match_slice(
     decider: Decider,
     device: str = CPU,
     limit: int | None = None,
+    taking_over: TakingOver | None = None,
 ) -> Iterator[Pairs]:
     """(numbers of events, indices of rules) of all matches of a slice, in pieces.
 
     With a limit, matches may be left out if as many others of their event have a higher priority.
     The rules of each part are numbered from its entry of `first_rules` on, in the order of their
-    ordinals; pending rules are numbered from `first_pending` on.
+    ordinals; pending rules are numbered from `first_pending` on, also once they are built.
     """
     open_: OpenClausesOfEvents = {}
-    for part, first in zip(parts, first_rules, strict=True):
+    indexed: list[tuple[Part, RuleIndexes]] = list(zip(parts, first_rules, strict=True))
+    built = None if taking_over is None else taking_over()
+    if built is not None:
+        indexed.append((built.part, built.order + np.int32(first_pending)))
+        pending = ()
+    for part, first in indexed:
         codes = events.part_codes(part)
         keep = part.keep(wanted)
         true: dict[int, list[Int32Array]] = {}
@@ -51,7 +60,7 @@ def match_slice(
         for numbers, ordinals in found:
             if part.calls_operators and part.operator_rules.some_need_no_call:
                 _note_operator_rules(numbers, ordinals, part, true)
-            yield numbers, ordinals + np.int32(first) if first else ordinals
+            yield numbers, _indices(ordinals, first)
         if part.calls_operators:
             rules = part.operator_rules
             codes = events.part_codes(rules)
@@ -116,5 +125,12 @@ def _ask_operators(open_: OpenClausesOfEvents, events: EventSlice, decider: Deci
     for (event, per_part), decided in zip(open_.items(), undecided, strict=True):
         for (_, _, first), true in zip(per_part, decided.true, strict=True):
             matched_events.append(np.full(len(true), event, np.int32))
-            matched_rules.append(true + np.int32(first))
+            matched_rules.append(_indices(true, first))
     return np.concatenate(matched_events), np.concatenate(matched_rules)
+
+
+def _indices(ordinals: Int32Array, indexes: RuleIndexes) -> Int32Array:
+    """The indices of some rules of a part."""
+    if not isinstance(indexes, int):
+        return indexes[ordinals]
+    return ordinals + np.int32(indexes) if indexes else ordinals

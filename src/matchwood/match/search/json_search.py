@@ -234,6 +234,7 @@ class JsonSearch(NamedTuple):
                 row_slice(some, pa.array(np.arange(len(some))), search.decider.aliases),
                 search.tags,
                 search.decider,
+                taking_over=search.taking_over,
             )
             found += [(numbers + np.int32(low), rules) for numbers, rules in pairs]
         return found

@@ -99,6 +99,7 @@ def other_pairs(search: BatchSearch, piece: EventSlice, counted: list[bool]) -> 
             search.tags,
             search.decider,
             search.device,
+            taking_over=search.taking_over,
         )
 
 

@@ -28,7 +28,7 @@ from matchwood.language.named_lists import LiveLists
 from matchwood.match.parts.context import Context
 from matchwood.match.parts.given_rules import GivenRules
 from matchwood.match.parts.part import Part
-from matchwood.match.parts.pending import PendingRule
+from matchwood.match.parts.pending import BuiltPending, PendingRule
 from matchwood.match.parts.rule_columns import RuleColumns
 from matchwood.match.store.merge_process import build_elsewhere
 from matchwood.match.store.snapshot import Snapshot
@@ -54,9 +54,6 @@ WORTH_BUILDING = 256
 
 # Rules up to which none is built while kernels are being compiled.
 FEW_RULES = 500
-
-# Evaluations of rules in a batch up to which it does not wait for kernels: a second or a few.
-FEW_EVALUATIONS = 100_000
 
 # Parts above which some are merged.
 MAX_PARTS = 4
@@ -116,7 +113,8 @@ class PartStore:
         self._resume = 0.0  # the time (monotonic) before which no merge is tried
         self._most_pending = MOST_PENDING
         self._unreadable: set[int] = set()  # numbers of parts that no merge can read
-        self._for_batches: tuple[Any, Part] | None = None  # pending rules, and a part of them
+        # Pending rules, and a part of them.
+        self._for_batches: tuple[Sequence[PendingRule], BuiltPending] | None = None
         renew_in_children(self)
 
     def after_fork(self) -> None:
@@ -328,28 +326,48 @@ class PartStore:
     def settled(self, events: int | None) -> Snapshot:
         """A snapshot for matching so many events (None: an unknown number).
 
-        If the events are worth a build, the pending rules are built into a part of this snapshot,
-        which is used again until the pending rules change. While kernels are being compiled, only
-        so many events are worth it that evaluating the rules would take longer than waiting.
+        If the events are worth a build, the pending rules are in a part of this snapshot. While
+        kernels are being compiled, few rules are evaluated until kernels are there, which then take
+        over between two slices of the events.
         """
         snapshot = self.snapshot
         pending = snapshot.pending
         if not pending or (events is not None and events * len(pending) < WORTH_BUILDING):
             return snapshot
-        few = events is not None and events * len(pending) <= FEW_EVALUATIONS
-        if few and self.holds_back():
+        if not self.holds_back():
+            return self._built(snapshot)
+        return Snapshot(
+            snapshot.parts,
+            pending,
+            self.decider,
+            lambda: self._part_for_batches(pending) if kernels_ready() else None,
+        )
+
+    def built(self) -> Snapshot:
+        """A snapshot in which all rules are built, if they can be, whatever that takes."""
+        return self._built(self.snapshot)
+
+    def _built(self, snapshot: Snapshot) -> Snapshot:
+        if not snapshot.pending:
             return snapshot
+        found = self._part_for_batches(snapshot.pending)
+        if found is None:
+            return snapshot
+        return Snapshot((*snapshot.parts, found.part), (), self.decider)
+
+    def _part_for_batches(self, pending: Sequence[PendingRule]) -> BuiltPending | None:
+        """A part of pending rules, which is used again until they change."""
         known = self._for_batches
         if known is not None and known[0] is pending:
-            return Snapshot((*snapshot.parts, known[1]), (), self.decider)
+            return known[1]
         try:
-            built = complete(build([rule.tree for rule in pending], self.statistics))
+            part, built = self._part_of_pending(pending)
         except Exception as error:
             _log.warning("pending rules cannot be built and are evaluated", exc_info=error)
-            return snapshot
-        part = self._part(built, GivenRules.of(rule.details for rule in pending))
-        self._for_batches = pending, part
-        return Snapshot((*snapshot.parts, part), (), self.decider)
+            return None
+        found = BuiltPending(part, built.order.astype(np.int32))
+        self._for_batches = pending, found
+        return found
 
     def _gather(self, pending: Sequence[PendingRule]) -> None:
         """Build a part of pending rules."""

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain, islice
 from typing import Any
 
 from matchwood.language import parse
 from matchwood.language.values import is_text
 from matchwood.match.parts.given_rules import GivenRules
 from matchwood.tables.rule_data import data_of_columns, data_text
-
-# Events of an iterator that are read to find out whether they are few.
-_COUNTED = 1_000
 
 
 def given_rules(rules: Any) -> GivenRules:
@@ -56,21 +52,6 @@ def count_of(events: Any) -> int | None:
         return len(events)
     except TypeError:
         return None
-
-
-def counted(events: Any) -> tuple[Any, int | None]:
-    """The events of an iterator, and their number; None if they are more than a thousand.
-
-    >>> counted(iter([{"a": 1}, {"a": 2}]))
-    ([{'a': 1}, {'a': 2}], 2)
-    """
-    from matchwood.match.batch.codes.event_tables import is_table
-
-    if isinstance(events, Mapping) or is_table(events):
-        return events, None
-    rest = iter(events)
-    first = list(islice(rest, _COUNTED + 1))
-    return (first, len(first)) if len(first) <= _COUNTED else (chain(first, rest), None)
 
 
 def check_ids(ids: Sequence[Any], strings: bool | None) -> None:

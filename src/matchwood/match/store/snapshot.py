@@ -18,7 +18,7 @@ from matchwood.match.json.json_text import JsonText, encoded, event_of
 from matchwood.match.parts import part_file
 from matchwood.match.parts.context import Context
 from matchwood.match.parts.part import Part
-from matchwood.match.parts.pending import PendingRule
+from matchwood.match.parts.pending import PendingRule, TakingOver
 from matchwood.match.parts.rule_checks import check_calls, check_orders
 from matchwood.match.parts.rule_columns import RuleDetails
 from matchwood.match.search.event_matches import EventMatches
@@ -55,14 +55,19 @@ class Snapshot:
     ['adults']
     """
 
-    __slots__ = ("_json_way", "decider", "parts", "pending")
+    __slots__ = ("_json_way", "_taking_over", "decider", "parts", "pending")
 
     def __init__(
-        self, parts: tuple[Part, ...], pending: tuple[PendingRule, ...], decider: Decider
+        self,
+        parts: tuple[Part, ...],
+        pending: tuple[PendingRule, ...],
+        decider: Decider,
+        taking_over: TakingOver | None = None,
     ) -> None:
         self.parts = parts  # in a store: largest first
         self.pending = pending
         self.decider = decider
+        self._taking_over = taking_over  # while many events are matched
         self._json_way: tuple[JsonMatcher | None, Any, Any] | None = None
 
     # Matching
@@ -128,7 +133,9 @@ class Snapshot:
 
         wanted = None if tags is None else tag_set(tags)
         chosen = chosen_device(device)
-        return BatchSearch(self.parts, self.pending, self.decider, wanted, limit, chosen)
+        return BatchSearch(
+            self.parts, self.pending, self.decider, wanted, limit, chosen, self._taking_over
+        )
 
     def pairs(
         self,

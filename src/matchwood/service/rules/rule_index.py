@@ -28,7 +28,13 @@ from matchwood.match.store.part_store import FEW_RULES
 from matchwood.matcher import Matcher
 from matchwood.schema import Schema
 from matchwood.service.rules.subscription_roster import Numbers
-from matchwood.service.rules.timed_matching import LONG_RULE, MEASURED_BYTES, TimedMatching
+from matchwood.service.rules.timed_matching import (
+    LONG_RULE,
+    MEASURED_BYTES,
+    WORTH_BUILDING,
+    WORTH_WAITING,
+    TimedMatching,
+)
 from matchwood.service.settings import Limits
 from matchwood.service.storage.database import subscriptions
 
@@ -81,7 +87,8 @@ class SubscriptionIndex:
         begun = time.thread_time()
         store = self.matcher.store
         sizes = list(map(len, bodies))
-        snapshot = self.timed.snapshot(store, sum(sizes))
+        worth = WORTH_WAITING if store.holds_back() else WORTH_BUILDING
+        snapshot = self.timed.snapshot(store, sum(sizes), worth)
         if snapshot.pending:
             snapshot = store.settled(len(events))
         numbers = snapshot.ids().values.to_numpy(zero_copy_only=False)

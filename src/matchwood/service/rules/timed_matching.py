@@ -56,6 +56,8 @@ MANY_ON_DEMAND = 500
 # Bytes of events times characters of rules that are not built, above which these are built first.
 # Evaluating less than that takes some milliseconds.
 WORTH_BUILDING = 1 << 22
+# The same for many small events while kernels are being compiled, for which a build waits.
+WORTH_WAITING = 1 << 25
 # Characters of a rule from which on it is built before it is live.
 LONG_RULE = 1_000
 # Rules whose texts are looked at to find those that took long, in the latest parts first.
@@ -136,11 +138,11 @@ class TimedMatching:
         """End a search that is going on, which may suspend rules: the writer is still needed."""
         self._searches.shutdown(cancel_futures=True)
 
-    def snapshot(self, store: RuleStore, size: int) -> Snapshot:
+    def snapshot(self, store: RuleStore, size: int, worth: int = WORTH_BUILDING) -> Snapshot:
         """The rules for events of so many bytes: built, where evaluating them would take long."""
         pending = store.snapshot.pending
-        if pending and size * sum(len(rule.details.rule) for rule in pending) > WORTH_BUILDING:
-            return store.settled(None)
+        if pending and size * sum(len(rule.details.rule) for rule in pending) > worth:
+            return store.built()
         return store.snapshot
 
     def ids(

@@ -130,6 +130,16 @@ def test_little_memory_changes_no_answer():
         assert batches(matcher, events, SWEEP) == right
 
 
+def test_masks_that_no_number_of_slices_makes_small_enough_are_reported(caplog):
+    matcher = Matcher(many_rules())
+    with little_memory():
+        for _ in range(2):
+            batches(matcher, many_events(), SWEEP)
+    [said] = [record.message for record in caplog.records if "masks" in record.message]
+    assert said.startswith(f"a sweep of {len(matcher)} rules")
+    assert "in 4 slices" in said
+
+
 def test_each_rule_is_in_one_slice_which_has_all_that_it_needs():
     matcher = Matcher(many_rules())
     (part,) = matcher.store.snapshot.parts

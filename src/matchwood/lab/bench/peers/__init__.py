@@ -3,7 +3,8 @@
     python -m matchwood.lab.bench.peers [--rules 1000] [--events 1000] [--seconds 5]
         [--peers a-tree,duckdb] [--workloads ABE-Gen,lots]
 
-- event-ruler (Java) matches events as JSON text: `lots`, `logs` and `detections as JSON`.
+- event-ruler (Java) and quamina (Go) match events as JSON text: `lots`, `logs` and `detections as
+  JSON`.
 - a-tree and rsigma-eval (Rust) and rule-engine (Python) match events as objects, one at a time:
   `ABE-Gen`, `audiences` and `detections`.
 - DuckDB and Polars evaluate the same rules over a table of the events, one filter per rule.
@@ -15,8 +16,9 @@ that fit into `--seconds`. `peak_mib` is the memory of the process, including it
 events and the answers. A wrong answer is a pair of an event and a rule about which the peer and
 `evaluate` disagree, of `answers_checked` pairs.
 
-The peers' own tools (cargo and Maven) fetch them in the versions that the folder `drivers` names,
-once per machine. A row that cannot be had is left out, and `left_out` says why.
+The peers' own tools (cargo, Maven and go) fetch them in the versions that the folder `drivers`
+names, once per machine, and the extra `bench` brings the Python packages. A row that cannot be had
+is left out, and `left_out` says why.
 
 - `two_valued`, `syntaxes`: what rules are for a peer.
 - `drivers`, `driver_builds`: programs that run a peer of another language, and how they are built.

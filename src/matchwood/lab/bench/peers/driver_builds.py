@@ -46,6 +46,11 @@ BUILDS: Mapping[str, tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]] = {
         ),
         ("java", "-cp", f"classes{os.pathsep}libraries/*", "Driver"),
     ),
+    "quamina": (
+        # The sums of its modules are fetched, too.
+        (("go", "build", "-mod=mod", "-o", "driver", "."),),
+        ("./driver",),
+    ),
     "json_logic_js": (
         (("npm", "install", "--silent", "--no-audit", "--no-fund"),),
         ("node", "driver.js"),

@@ -18,6 +18,7 @@ from matchwood.lab.bench.peers.driver_builds import Unavailable, built
 from matchwood.lab.bench.peers.syntaxes.a_tree_text import a_tree_text
 from matchwood.lab.bench.peers.syntaxes.event_patterns import event_patterns
 from matchwood.lab.bench.peers.syntaxes.filters import polars_expression, sql_condition
+from matchwood.lab.bench.peers.syntaxes.quamina_patterns import quamina_patterns
 from matchwood.lab.bench.peers.syntaxes.sigma_rules import sigma_rule
 from matchwood.lab.bench.peers.two_valued import Kind, kinds_of, two_valued
 from matchwood.lab.bench.reporting import Figures
@@ -86,6 +87,7 @@ class Peer(NamedTuple):
 
 PEERS = (
     Peer("event-ruler", True, lambda w, i: event_patterns(w.two_valued[i], w.kinds), "event_ruler"),
+    Peer("quamina", True, lambda w, i: quamina_patterns(w.two_valued[i], w.kinds), "quamina"),
     Peer("a-tree", False, lambda w, i: a_tree_text(w.two_valued[i], w.kinds), "a_tree"),
     Peer("rsigma-eval", False, lambda w, i: sigma_rule(i, w.two_valued[i], w.kinds),
          "rsigma_eval"),

@@ -6,6 +6,7 @@ are swept in slices, one after the other.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Iterator
@@ -38,6 +39,8 @@ LAZY_SECONDS = 1e-4
 # Slices that rules are swept in, at most. Each halving of a slice computes more nodes twice.
 MOST_SLICES = 64
 
+_log = logging.getLogger("matchwood.match")
+
 
 class SweepStrategy(BatchStrategy):
     """Sweep over all nodes, for up to `EVENTS` events at once."""
@@ -55,6 +58,7 @@ class SweepStrategy(BatchStrategy):
         self._tree = LiteralIndex(*(read_only(array) for array in arrays))
         self._lock = threading.Lock()
         self._programs: tuple[SweepProgram, ...] = ()
+        self._is_said = False  # that masks take more than they should
         self._free: list[SweepScratch] = []  # append and pop are atomic: threads share it
         expected = 1e-4 + 6e-8 * segment.nodes + LAZY_SECONDS * len(segment.lazy)
         self.cost = LearntCost(self.name, expected)
@@ -130,6 +134,7 @@ class SweepStrategy(BatchStrategy):
         programs = self._programs or self._sliced_further(())
         while (rows := _rows(programs, dense)) * 8 * WORDS > SCRATCH_BUDGET:
             if len(programs) >= MOST_SLICES:
+                self._say_that_masks_are_large(rows * 8 * WORDS)
                 break
             programs = self._sliced_further(programs)
         scratch = self._free_scratch(programs)
@@ -138,6 +143,15 @@ class SweepStrategy(BatchStrategy):
             scratch = SweepScratch(programs, slots, words, self._lazy.count)
         scratch.make_room(rows)
         return scratch
+
+    def _say_that_masks_are_large(self, size: int) -> None:
+        if not self._is_said:
+            self._is_said = True
+            _log.warning(
+                "a sweep of %d rules takes %d MiB for masks in %d slices, which is more than the "
+                "%d MiB that are meant for it; split the rules between several matchers",
+                self._segment.rules, size >> 20, MOST_SLICES, SCRATCH_BUDGET >> 20,
+            )  # fmt: skip
 
     def _free_scratch(self, programs: tuple[SweepProgram, ...]) -> SweepScratch | None:
         """Scratch for these programs that no thread uses; that for coarser slices is dropped."""

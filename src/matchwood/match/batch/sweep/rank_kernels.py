@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from matchwood.kernels.compiled import compiled
+from matchwood.kernels.filling import fill_array
 from matchwood.kernels.masks import WORDS
 from matchwood.kernels.records import list_of_code
 from matchwood.match.batch.sweep.slot_kernels import DENSE
@@ -79,7 +80,7 @@ def rank_events(slots, codes, list_start, list_codes, codes_of, row_of_code, row
         if row_of_slot[slot] != DENSE:
             continue
         here = row[row_of_code[slot] : row_of_code[slot] + codes_of[slot] + 1]
-        here[:] = 0
+        fill_array(here, 0)
         lists = _mark_codes(codes[i], list_start, list_codes, here)
         below = 0
         for c in range(len(here)):

@@ -3,6 +3,7 @@
 - `a_tree_text`: expressions of the crate a-tree.
 - `event_patterns`: patterns of event-ruler.
 - `filters`: SQL for DuckDB, and expressions for Polars.
+- `quamina_patterns`: patterns of quamina.
 - `sigma_rules`: Sigma rules for rsigma-eval.
 - `text_patterns`: what tests of strings have in common.
 
