@@ -148,6 +148,14 @@ def test_nulls_and_empty_lists_in_lists(matcher):
     assert "items" in same(matcher, '{"items": [[{"price": 3}]]}')
 
 
+def test_null_in_a_list_is_an_element_of_which_is_asked_on_demand():
+    rules = ["not contains(items.name, s)", "items.price not in list 'some'", "items.price > a"]
+    matcher = Matcher(dict(enumerate(rules)), lists={"some": [3]})
+    assert same(matcher, '{"items": [{"name": null, "price": null}], "s": "x", "a": 1}') == [0, 1]
+    assert same(matcher, '{"items": {"name": null, "price": null}, "s": "x", "a": 1}') == []
+    assert same(matcher, '{"items": [{"name": null}, {"name": "xy"}], "s": "x"}') == [0]
+
+
 @pytest.mark.parametrize("text", ['{"a": 1}', '{"s": ""}', '{"a": 12345678}', '{"s": "hello"}'])
 def test_values_that_end_with_the_buffer(matcher, text):
     same(matcher, text)

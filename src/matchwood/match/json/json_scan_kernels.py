@@ -361,7 +361,9 @@ def scan_event(view, text, end):
             attribute = _spelled(view, node, attribute, event)
             if attribute == UNUSUAL:
                 return UNUSUAL
-        noted = np.int64(-1) if attribute < 0 or c == 110 else ix.attributes[attribute, NOTED]
+        noted = np.int64(-1)
+        if attribute >= 0 and (c != 110 or lists > 0):  # null in a list is an element of it
+            noted = np.int64(ix.attributes[attribute, NOTED])
         start = i
         lower = np.int64(-1) if attribute < 0 else np.int64(ix.attributes[attribute, LOWERED])
         code = np.int64(OTHER)
