@@ -9,6 +9,7 @@ Modules:
 
 - `json_text`: a text as `json.loads` reads it;
 - `json_token_kernels`: strings, numbers and words; values that are skipped but checked;
+- `json_part_kernels`: where the parts of an object or a list stand;
 - `json_reading_kernels`: strings that are read as times and addresses, to codes;
 - `json_value_kernels`: names of attributes and values, to nodes and codes;
 - `json_scan_kernels`: a whole event to codes, in one pass;
