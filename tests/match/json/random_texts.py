@@ -60,6 +60,19 @@ ON_DEMAND_RULES = [
     "items.price not in list 'some' and not (items.tags in list 'some')",
 ]
 
+# All values of an event.
+EVERYWHERE_RULES = [
+    "* = 'x'",
+    "* like '%ell%' and flag",
+    "not (* ilike '%É_L%')",
+    "* = 1 or * > 9007199254740992",
+    "(* > 0) is unknown",
+    "* != 'red' and a is null",
+    "contains(*, 'wor') and not (* = true)",
+    "* in ('é', 'a\"b', 'pen') or b.c = 'x'",
+    "not (* rlike '^2024.*Z$') and items.price > 3",
+]
+
 # With these, texts are left to others where they have such values.
 ODD_RULES = ["tags > timestamp '2024-01-01'", "contains(nums, 5)", "in_network(tags, '10.0.0.0/8')"]
 

@@ -156,6 +156,22 @@ def test_null_in_a_list_is_an_element_of_which_is_asked_on_demand():
     assert same(matcher, '{"items": [{"name": null}, {"name": "xy"}], "s": "x"}') == [0]
 
 
+def test_all_values_of_an_event():
+    rules = {"x": "* = 'x'", "five": "* = 5", "not x": "not (* = 'x')", "ell": "* like '%ell%'"}
+    matcher = Matcher(rules | {"a": "a = 1", "starred": "`*` = 7", "any": "any(items, * = 5)"})
+    assert same(matcher, '{"unasked": {"deep": [[{"n": "x"}], 5]}, "a": 1}') == ["a", "five", "x"]
+    assert same(matcher, '{"x": {"x": []}, "y": [null, {}]}') == []
+    assert same(matcher, '{"*": 7, "t": "h\\u0065llo"}') == ["ell", "not x", "starred"]
+    # of repeated keys the last counts, also where no rule asks for them, however they are spelt
+    assert same(matcher, '{"q": {"r": "x", "s": 1, "r": 2}}') == ["not x"]
+    assert same(matcher, '{"q": {"r": "x", "s": 1, "\\u0072": 2}}') == ["not x"]
+    assert same(matcher, '{"q": [{"r": "x"}, {"r": 2}], "r": 5}') == ["five", "x"]
+    many = ", ".join(f'"k{n}": {n}' for n in range(9_000))
+    assert same(matcher, f'{{{many}, "last": "x"}}') == ["five", "x"]
+    part = matcher.store.snapshot.parts[0]
+    assert part.json.match(b'{"unasked": [{"b": "x"}, {"b": 5}]}', part.keep(None)) is not None
+
+
 @pytest.mark.parametrize("text", ['{"a": 1}', '{"s": ""}', '{"a": 12345678}', '{"s": "hello"}'])
 def test_values_that_end_with_the_buffer(matcher, text):
     same(matcher, text)

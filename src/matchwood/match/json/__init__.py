@@ -12,6 +12,8 @@ Modules:
 - `json_part_kernels`: where the parts of an object or a list stand;
 - `json_reading_kernels`: strings that are read as times and addresses, to codes;
 - `json_value_kernels`: names of attributes and values, to nodes and codes;
+- `json_writing_kernels`: values of an event, as slots with codes, lists, and hits;
+- `json_everything_kernels`: all values of an event, for `*`;
 - `json_scan_kernels`: a whole event to codes, in one pass;
 - `json_event_kernels`: what Python calls: one text, or many;
 - `json_index`: the names and constants of a segment, as the scanner looks them up;
