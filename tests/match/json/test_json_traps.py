@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 
 from matchwood import EventError, Matcher, Schema
+from matchwood.match.search.json_texts import blocks_of
 
 RULES = {
     "o.x": "o.x = 1",
@@ -170,6 +171,17 @@ def test_all_values_of_an_event():
     assert same(matcher, f'{{{many}, "last": "x"}}') == ["five", "x"]
     part = matcher.store.snapshot.parts[0]
     assert part.json.match(b'{"unasked": [{"b": "x"}, {"b": 5}]}', part.keep(None)) is not None
+
+
+def test_texts_of_new_strings_alone_are_scanned():
+    part = Matcher({1: "* like '%ell%'"}).store.snapshot.parts[0]
+    lines = [json.dumps({f"k{k}": f"new {n} {k}" for k in range(100)}) for n in range(300)]
+    [block] = blocks_of("\n".join(lines))
+    end = 0
+    while end < len(lines):
+        rows, end = part.json.scan(block.texts, end, len(lines))
+        part.json.finished(rows)
+    assert not block.texts.left_out.any()
 
 
 @pytest.mark.parametrize("text", ['{"a": 1}', '{"s": ""}', '{"a": 12345678}', '{"s": "hello"}'])
