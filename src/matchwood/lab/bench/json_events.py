@@ -9,7 +9,8 @@ which rules ask for eleven) and `detections` (patterns over forty attributes of 
 processor time, of the best of several rounds; a file of the lines, ten times over, goes through
 `matchwood match` with output. The command meets each string once for the first time, which the
 rounds of a batch do not: it is compared with those, and with a batch of the same lines that is the
-first of its matcher. A last workload is the detections over processes of which none was seen before.
+first of its matcher. A last workload is the detections over processes of which none was seen
+before.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from matchwood.service.delivery.event_bodies import (
 )
 from matchwood.service.http.json_lists import after_blanks, after_sign
 from matchwood.service.http.models import MatchIn
-from matchwood.service.http.scanned_bodies import SentEvent, scanned
+from matchwood.service.http.scanned_bodies import scanned
 from matchwood.service.problems import RequestProblem, event_problem
 from matchwood.service.settings import Limits
 
@@ -44,7 +44,8 @@ class MatchRequest(NamedTuple):
 
 def match_request(body: bytes, limits: Limits) -> MatchRequest:
     """Parse a body, and check its form and the form and size of each event."""
-    fields, texts = scanned(body, limits) or _read(body)
+    checked = scanned(body, limits)
+    fields, texts = checked or _read(body)
     events = fields.get("events")
     single = events is None
     if isinstance(events, list):
@@ -55,8 +56,9 @@ def match_request(body: bytes, limits: Limits) -> MatchRequest:
         raise RequestProblem("invalid-request", detail)
     read = [fields["event"]] if events is None else events
     own = texts["event" if single else "events"]
-    for index, (event, text) in enumerate(zip(read, own, strict=True)):
-        _check(event, text, index, limits)
+    if checked is None:
+        for index, (event, text) in enumerate(zip(read, own, strict=True)):
+            _check(event, text, index, limits)
     return MatchRequest(options, read, own, single)
 
 
@@ -147,10 +149,8 @@ def _options(fields: dict[str, Any]) -> MatchIn:
         ) from None
 
 
-def _check(event: dict[str, Any] | SentEvent, text: str, index: int, limits: Limits) -> None:
+def _check(event: dict[str, Any], text: str, index: int, limits: Limits) -> None:
     """Raise a problem if an event cannot be matched, or is too large."""
-    if isinstance(event, SentEvent):
-        return  # the scanner has checked it
     check_size(len(text.encode()), index, limits)
     check_depth(event, index)
     if "\\" in text:  # only an escape can spell half of a surrogate pair
