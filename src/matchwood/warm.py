@@ -98,7 +98,11 @@ def exercise() -> None:
 
 def _exercise(matcher: Any) -> None:
     """Match one event and many, single values and lists, all rules and some, by every strategy."""
+    import numpy as np
+
+    from matchwood.kernels.text_bytes import address_of_bytes
     from matchwood.match.event.event_strategies import NAMED_STRATEGIES
+    from matchwood.match.json.json_part_kernels import part_bounds
 
     event = {"a": 1, "b": 2, "c": "hello", "name": "hello world", "when": "2024-06-01T00:00:00Z"}
     lists: dict[str, object] = {"a": [1, 2], "c": ["x", "hello"], "name": ["world", "hello"]}
@@ -126,7 +130,10 @@ def _exercise(matcher: Any) -> None:
             part.matcher.force(strategy)
             for text in (event, lists):
                 simple.match_json(json.dumps(text).encode())
-    simple.match_json_batch("\n".join(map(json.dumps, events)))
+    text_of_many = "\n".join(map(json.dumps, events)).encode()
+    simple.match_json_batch(text_of_many)
+    places = np.empty(2, np.int64), np.empty(2, np.int64)
+    part_bounds(address_of_bytes(text_of_many), 0, len(text_of_many), *places)
     for several in (matcher, simple):
         for strategy in NAMED_STRATEGIES:
             for part in several.store.snapshot.parts:

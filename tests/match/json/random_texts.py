@@ -54,6 +54,23 @@ ON_DEMAND_RULES = [
     "any(b, c = 'x' or d < 3)",
     "a in list 'some' or s in list 'some'",
     "a + b > 3 and a = 1",
+    "not contains(items.name, s)",
+    "contains(b.c, s) is false or contains(s, items.name) is unknown",
+    "not (items.name = s) and (items.price < a) is not false",
+    "items.price not in list 'some' and not (items.tags in list 'some')",
+]
+
+# All values of an event.
+EVERYWHERE_RULES = [
+    "* = 'x'",
+    "* like '%ell%' and flag",
+    "not (* ilike '%É_L%')",
+    "* = 1 or * > 9007199254740992",
+    "(* > 0) is unknown",
+    "* != 'red' and a is null",
+    "contains(*, 'wor') and not (* = true)",
+    "* in ('é', 'a\"b', 'pen') or b.c = 'x'",
+    "not (* rlike '^2024.*Z$') and items.price > 3",
 ]
 
 # With these, texts are left to others where they have such values.
@@ -110,10 +127,24 @@ class TextMaker:
         count = random.choice((0, 1, 2, 3, 4, 6)) if depth else random.randint(0, 8)
         pairs = []
         for _ in range(count):
-            key = self.string(random.choice(KEYS))
-            value = self.value(depth + 1)
+            name = random.choice(KEYS)
+            key = self.string(name)
+            value = self.items() if name == "items" else self.value(depth + 1)
             pairs.append(f"{self.space()}{key}{self.space()}:{self.space()}{value}{self.space()}")
         return "{" + ",".join(pairs) + self.space() + "}"
+
+    def items(self) -> str:
+        """A value of `items`: often a list of objects with what rules ask of them, or null."""
+        random = self.random
+        if random.random() < 0.4:
+            return self.value(5)
+        objects = []
+        for _ in range(random.choice((1, 1, 2, 3))):
+            names = random.sample(("price", "name", "tags"), random.randint(1, 3))
+            values = [random.choice(("null", self.value(5))) for _ in names]
+            pairs = zip(names, values, strict=True)
+            objects.append("{" + ",".join(f'"{name}":{value}' for name, value in pairs) + "}")
+        return f"[{','.join(objects)}]"
 
     def value(self, depth: int) -> str:
         random = self.random

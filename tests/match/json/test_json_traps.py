@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 
 from matchwood import EventError, Matcher, Schema
+from matchwood.match.search.json_texts import blocks_of
 
 RULES = {
     "o.x": "o.x = 1",
@@ -146,6 +147,41 @@ def test_nulls_and_empty_lists_in_lists(matcher):
     assert "no price" in same(matcher, '{"items": [{"price": [[3]]}]}')
     assert "no price" not in same(matcher, '{"items": []}')
     assert "items" in same(matcher, '{"items": [[{"price": 3}]]}')
+
+
+def test_null_in_a_list_is_an_element_of_which_is_asked_on_demand():
+    rules = ["not contains(items.name, s)", "items.price not in list 'some'", "items.price > a"]
+    matcher = Matcher(dict(enumerate(rules)), lists={"some": [3]})
+    assert same(matcher, '{"items": [{"name": null, "price": null}], "s": "x", "a": 1}') == [0, 1]
+    assert same(matcher, '{"items": {"name": null, "price": null}, "s": "x", "a": 1}') == []
+    assert same(matcher, '{"items": [{"name": null}, {"name": "xy"}], "s": "x"}') == [0]
+
+
+def test_all_values_of_an_event():
+    rules = {"x": "* = 'x'", "five": "* = 5", "not x": "not (* = 'x')", "ell": "* like '%ell%'"}
+    matcher = Matcher(rules | {"a": "a = 1", "starred": "`*` = 7", "any": "any(items, * = 5)"})
+    assert same(matcher, '{"unasked": {"deep": [[{"n": "x"}], 5]}, "a": 1}') == ["a", "five", "x"]
+    assert same(matcher, '{"x": {"x": []}, "y": [null, {}]}') == []
+    assert same(matcher, '{"*": 7, "t": "h\\u0065llo"}') == ["ell", "not x", "starred"]
+    # of repeated keys the last counts, also where no rule asks for them, however they are spelt
+    assert same(matcher, '{"q": {"r": "x", "s": 1, "r": 2}}') == ["not x"]
+    assert same(matcher, '{"q": {"r": "x", "s": 1, "\\u0072": 2}}') == ["not x"]
+    assert same(matcher, '{"q": [{"r": "x"}, {"r": 2}], "r": 5}') == ["five", "x"]
+    many = ", ".join(f'"k{n}": {n}' for n in range(9_000))
+    assert same(matcher, f'{{{many}, "last": "x"}}') == ["five", "x"]
+    part = matcher.store.snapshot.parts[0]
+    assert part.json.match(b'{"unasked": [{"b": "x"}, {"b": 5}]}', part.keep(None)) is not None
+
+
+def test_texts_of_new_strings_alone_are_scanned():
+    part = Matcher({1: "* like '%ell%'"}).store.snapshot.parts[0]
+    lines = [json.dumps({f"k{k}": f"new {n} {k}" for k in range(100)}) for n in range(300)]
+    [block] = blocks_of("\n".join(lines))
+    end = 0
+    while end < len(lines):
+        rows, end = part.json.scan(block.texts, end, len(lines))
+        part.json.finished(rows)
+    assert not block.texts.left_out.any()
 
 
 @pytest.mark.parametrize("text", ['{"a": 1}', '{"s": ""}', '{"a": 12345678}', '{"s": "hello"}'])

@@ -52,6 +52,14 @@ BODIES: dict[str, tuple[int, object]] = {
     '{"events":[ {"x":1} , {"x":2},{}, {"x":1.0}]}': (200, [["one"], [], [], ["one"]]),
     '{"events":[{"x":2}],"events":[{"x":1}]}': (200, [["one"]]),
     '{"events":null,"event":{"x":1}}': (200, [["one"]]),
+    '{"event":{"x":1,"\\u0061":2}}': (200, [["one"]]),
+    '{"\\u0065vent":{"x":1}}': (200, [["one"]]),
+    '{"event":{"x":1' + ',"y":1' * 5 + '},"limit":10,"tags":null}': (200, [["one"]]),
+    '{"event":{"x":' + "1" + "0" * 700 + "}}": (200, [[]]),
+    '{"event":{"x":1,"y":' + "[" * 80 + "]" * 80 + "}}": (200, [["one"]]),
+    '{"events":[{"x":1}],"events":5}': (422, "invalid-request"),
+    '{"event":{"x":01}}': (400, "bad-request"),
+    '{"event":{"x":1}\x0b}': (400, "bad-request"),
     "": (400, "bad-request"),
     "{": (400, "bad-request"),
     '{"event":{"x":1}} {}': (400, "bad-request"),
@@ -85,7 +93,8 @@ def test_bodies_are_read_as_json_says(service: Served) -> None:
         else:
             found = answer.json()["type"].removeprefix("urn:matchwood:problem:")
         assert found == expected, body[:80]
-    bad = service.http.post("/match", content=[*BODIES][24].encode(), headers=headers).json()
+    spelt_twice = b'{"events":[{},{"a":{"b":1},"a.b":2},{},{},{}]}'
+    bad = service.http.post("/match", content=spelt_twice, headers=headers).json()
     assert bad["index"] == 1
     refused = service.http.post("/match", content=b"{}", headers={"Content-Type": "text/plain"})
     assert refused.status_code == 415

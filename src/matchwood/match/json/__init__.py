@@ -9,8 +9,11 @@ Modules:
 
 - `json_text`: a text as `json.loads` reads it;
 - `json_token_kernels`: strings, numbers and words; values that are skipped but checked;
+- `json_part_kernels`: where the parts of an object or a list stand;
 - `json_reading_kernels`: strings that are read as times and addresses, to codes;
 - `json_value_kernels`: names of attributes and values, to nodes and codes;
+- `json_writing_kernels`: values of an event, as slots with codes, lists, and hits;
+- `json_everything_kernels`: all values of an event, for `*`;
 - `json_scan_kernels`: a whole event to codes, in one pass;
 - `json_event_kernels`: what Python calls: one text, or many;
 - `json_index`: the names and constants of a segment, as the scanner looks them up;

@@ -55,6 +55,7 @@ class JsonIndex(NamedTuple):
     node_rank: Int32Array  # of each node: its place among the spellings of its attribute
     node_inner: UInt8Array  # 1: longer names start with this one
     attributes: Int32Array  # see ATTRIBUTE_COLUMNS
+    everything: Int32Array  # the attribute that all values belong to, or -1
     string_at: Int32Array  # where each constant starts in `string_bytes`; one more at the end
     string_head: Int64Array  # its first eight bytes, as a number of the same order
     string_bytes: UInt8Array
@@ -137,6 +138,9 @@ class JsonScratch(NamedTuple):
     hit_stamp: Int64Array  # of each pattern: the last event that it was true of
     stack_node: Int32Array
     stack_object: Int64Array  # the number of an object; 0 for a list
+    owner_stack: Int64Array  # the number of an object or list, where every key matters
+    key_hash: Int64Array  # of the keys of all objects of an event, if `key_stamp` is of this event
+    key_stamp: Int64Array
     buffer: UInt8Array  # a string without its escapes
     missed_key: Int32Array  # of strings that are not in the cache
     missed_at: Int32Array  # where each starts in `missed_bytes`; one more at the end
@@ -165,10 +169,9 @@ JSON_LAYOUTS = (
     Layout(
         JsonScratch,
         np.int32,
-        dict.fromkeys(
-            ("counts", "list_stamp", "spelled_stamp", "node_stamp", "hit_stamp", "stack_object"),
-            np.int64,
-        )
+        dict.fromkeys(("counts", "stack_object", "owner_stack", "key_hash"), np.int64)
+        | dict.fromkeys(("list_stamp", "spelled_stamp", "node_stamp", "hit_stamp"), np.int64)
+        | {"key_stamp": np.int64}
         | dict.fromkeys(("buffer", "missed_bytes"), np.uint8),
     ),
     Layout(Reported, np.uint8),

@@ -49,6 +49,9 @@ from matchwood.match.json.json_value_kernels import kept_bits, known_string, pla
 # not in the cache of hits, or rules depend on atoms that are evaluated on demand.
 IS_UNUSUAL, HAS_MISSES, ASKS = -1, -2, -3
 
+# Bytes that a string takes at least, with its quotes and what follows it.
+_SHORTEST_STRING = 3
+
 
 class CodeRows(NamedTuple):
     """Events as codes, one row after the other; the bounds have one more at the end.
@@ -171,6 +174,7 @@ def scan_texts(places, text, starts, ends, order, first, missed, left_out, rows)
     first number counts them. Texts that are unusual are marked in `left_out`.
     """
     view, sc = address_of(places), scratch_at(places)
+    everything = index_at(places).everything[0]
     sc.counts[MISSES] = 0
     sc.counts[MISSED_BYTES] = 0
     missed[0] = 0
@@ -178,7 +182,8 @@ def scan_texts(places, text, starts, ends, order, first, missed, left_out, rows)
         number = order[place]
         start, size = starts[number], ends[number] - starts[number]
         misses, bytes_before = sc.counts[MISSES], sc.counts[MISSED_BYTES]
-        full = misses + len(sc.slots) >= len(sc.missed_key)
+        strings = len(sc.slots) if everything < 0 else size // _SHORTEST_STRING + 1
+        full = misses + strings >= len(sc.missed_key)
         full |= bytes_before + size > len(sc.missed_bytes)
         if not _has_room(rows, sc) or (full and misses > 0):
             return place

@@ -11,7 +11,7 @@ from matchwood.index.build.segment import read_only
 from matchwood.index.build.slots import Slot
 from matchwood.kernels.array_types import FloatArray, Int32Array, Int64Array, UInt8Array
 from matchwood.language.aliases import Aliases
-from matchwood.language.tree.subjects import Lowered
+from matchwood.language.tree.subjects import EVERYTHING, Everything, Lowered
 from matchwood.language.values import Family, Time
 from matchwood.match.batch.codes.address_codes import ipv4_constants
 from matchwood.match.event.double_codes import double_table
@@ -67,7 +67,7 @@ def json_index(
     """
     coders = {**coders, **{name: Coder() for name in noted if name not in coders}}
     names = list(coders)
-    spellings = [(name,) if aliases is None else aliases.spellings(name) for name in names]
+    spellings = [_spellings_of(name, aliases) for name in names]
     coders, names = _with_lowered(coders)
     spellings += [()] * (len(names) - len(spellings))
     every = list(dict.fromkeys(spelling for each in spellings for spelling in each))
@@ -110,6 +110,7 @@ def json_index(
         node_rank,
         inner,
         constants.rows,
+        np.array([number_of.get(EVERYTHING, -1)], np.int32),
         string_at,
         _heads(constants.strings),
         string_bytes,
@@ -122,6 +123,13 @@ def json_index(
         10.0 ** np.arange(MOST_TENS + 1),
     )
     return JsonIndex(*(read_only(array) for array in arrays)), names
+
+
+def _spellings_of(name: str, aliases: Aliases | None) -> Sequence[str]:
+    """The names in events that an attribute may have; `*` has none."""
+    if isinstance(name, Everything):
+        return ()
+    return (name,) if aliases is None else aliases.spellings(name)
 
 
 def _with_lowered(coders: Mapping[str, Coder]) -> tuple[dict[str, Coder], list[str]]:

@@ -91,9 +91,7 @@ class JsonMatcher:
 
     @classmethod
     def of(cls, matcher: SegmentMatcher) -> JsonMatcher | None:
-        """None for a segment whose rules ask for all values of an event, or for very many names."""
-        if matcher.everything is not None:
-            return None
+        """None for a segment whose rules ask for very many names."""
         seeking = {name for name, index in matcher.patterns.items() if index.seeks_values}
         noted = noted_attributes(matcher.lazy)
         made = json_index(

@@ -24,7 +24,9 @@ from matchwood.match.json.json_arrays import (
     Reported,
 )
 from matchwood.match.json.json_event_kernels import CodeRows
-from matchwood.match.json.json_scan_kernels import MOST_ELEMENTS, MOST_LEVELS
+from matchwood.match.json.json_scan_kernels import MOST_LEVELS
+from matchwood.match.json.json_token_kernels import SKIPPED_LEVELS
+from matchwood.match.json.json_writing_kernels import MOST_ELEMENTS
 
 # Bytes of the longest string with escapes, of an attribute that rules ask for.
 _BUFFER = 1 << 16
@@ -37,6 +39,9 @@ _CACHED_HITS = 1 << 20
 # Strings that the cache lacks, and their bytes, which are looked up together.
 _MISSED_STRINGS = 1 << 13
 _MISSED_BYTES = 1 << 20
+
+# Room for the keys of an event, a power of two, where rules ask for all of its values.
+_KEYS = 1 << 12
 
 # Codes, elements of lists, and hits of all texts that are scanned together, about.
 _ROW_CODES = 1 << 17
@@ -59,6 +64,7 @@ def json_scratch(index: JsonIndex, opaque: int, patterned: bool) -> JsonScratch:
     attributes, nodes = len(index.attributes), len(index.node_attribute)
     missed = _MISSED_STRINGS if patterned else 1
     noted = _noted_count(index)
+    keys = _KEYS if index.everything[0] >= 0 else 1
     return JsonScratch(
         counts=np.zeros(7, np.int64),
         slots=np.empty(2 * attributes + 1, np.int32),
@@ -80,6 +86,9 @@ def json_scratch(index: JsonIndex, opaque: int, patterned: bool) -> JsonScratch:
         hit_stamp=np.zeros(opaque + 1, np.int64),
         stack_node=np.zeros(MOST_LEVELS + 1, np.int32),
         stack_object=np.zeros(MOST_LEVELS + 1, np.int64),
+        owner_stack=np.zeros(MOST_LEVELS + SKIPPED_LEVELS + 1, np.int64),
+        key_hash=np.zeros(keys, np.int64),
+        key_stamp=np.zeros(keys, np.int64),
         buffer=np.empty(_BUFFER, np.uint8),
         missed_key=np.empty(missed + 2 * attributes + 1, np.int32),
         missed_at=np.zeros(missed + 2 * attributes + 2, np.int32),

@@ -22,6 +22,7 @@ pieces               answers that are sent piece by piece, within a budget of by
 rule_routes          rules
 match_routes         matching, checking and explaining, which replicas do, too
 match_bodies         what is to be matched, and the answer, as text
+scanned_bodies       bodies that compiled code has checked, so that no event is read by Python
 rule_uploads         the rules of an upload that replaces all
 schema_routes        the event schema
 subscription_routes  subscriptions

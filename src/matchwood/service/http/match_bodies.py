@@ -2,29 +2,31 @@
 as text.
 
 To validate and build an object for every event and every match would take longer than matching.
+What compiled code cannot check (`scanned_bodies`) is read here.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 
+from matchwood.language.errors import EventError
 from matchwood.match.parts.rule_columns import RuleDetails
 from matchwood.service.delivery.event_bodies import (
     STRICT,
     check_count,
     check_depth,
     check_size,
-    checked_json,
     dumps,
 )
 from matchwood.service.http.json_lists import after_blanks, after_sign
 from matchwood.service.http.models import MatchIn
-from matchwood.service.problems import RequestProblem
+from matchwood.service.http.scanned_bodies import scanned
+from matchwood.service.problems import RequestProblem, event_problem
 from matchwood.service.settings import Limits
 
 # Reads a value at a place of a text: the value, and the place behind it.
@@ -35,14 +37,15 @@ class MatchRequest(NamedTuple):
     """What is to be matched."""
 
     options: MatchIn  # all but the events
-    events: list[dict[str, Any]]
+    events: list[Mapping[str, Any]]
     texts: list[str]  # the same events as JSON
     single: bool  # it is one event, rather than a batch
 
 
 def match_request(body: bytes, limits: Limits) -> MatchRequest:
     """Parse a body, and check its form and the form and size of each event."""
-    fields, texts = _read(body)
+    checked = scanned(body, limits)
+    fields, texts = checked or _read(body)
     events = fields.get("events")
     single = events is None
     if isinstance(events, list):
@@ -53,11 +56,10 @@ def match_request(body: bytes, limits: Limits) -> MatchRequest:
         raise RequestProblem("invalid-request", detail)
     read = [fields["event"]] if events is None else events
     own = texts["event" if single else "events"]
-    checked = [
-        _checked(event, text, index, limits)
-        for index, (event, text) in enumerate(zip(read, own, strict=True))
-    ]
-    return MatchRequest(options, read, checked, single)
+    if checked is None:
+        for index, (event, text) in enumerate(zip(read, own, strict=True)):
+            _check(event, text, index, limits)
+    return MatchRequest(options, read, own, single)
 
 
 def _read(body: bytes) -> tuple[dict[str, Any], dict[str, list[str]]]:
@@ -132,11 +134,11 @@ def _items(text: str, at: int, texts: list[str]) -> tuple[list[Any], int]:
 def _options(fields: dict[str, Any]) -> MatchIn:
     """The fields of a body, checked; events that are objects are left out."""
     plain = dict(fields)
-    if isinstance(fields.get("event"), dict):
+    if isinstance(fields.get("event"), Mapping):
         plain["event"] = {}
     events = fields.get("events")
     if isinstance(events, list):
-        right = all(isinstance(event, dict) for event in events)
+        right = all(isinstance(event, Mapping) for event in events)
         plain["events"] = [] if right else events
     try:
         return MatchIn.model_validate(plain)
@@ -147,13 +149,15 @@ def _options(fields: dict[str, Any]) -> MatchIn:
         ) from None
 
 
-def _checked(event: dict[str, Any], text: str, index: int, limits: Limits) -> str:
-    """The text of an event that can be matched; what has escapes is written anew."""
-    if "\\" in text:
-        return checked_json(event, index, limits)
+def _check(event: dict[str, Any], text: str, index: int, limits: Limits) -> None:
+    """Raise a problem if an event cannot be matched, or is too large."""
     check_size(len(text.encode()), index, limits)
     check_depth(event, index)
-    return text
+    if "\\" in text:  # only an escape can spell half of a surrogate pair
+        try:
+            json.dumps(event, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            raise event_problem(EventError(f"it is not valid Unicode: {error}"), index) from None
 
 
 def plain_match(rule: RuleDetails) -> str:
