@@ -23,6 +23,10 @@ class ConnectionEnded(Exception):
     """The other process has ended, or has closed the connection."""
 
 
+class ConnectionSilent(ConnectionEnded):
+    """The other process has done nothing for as many seconds as the socket waits."""
+
+
 def send(connection: socket.socket, said: Any, arrays: Sequence[NDArray[Any]] = ()) -> None:
     """Send something that JSON can hold, and flat arrays."""
     described = [[array.dtype.str, array.size] for array in arrays]
@@ -33,7 +37,7 @@ def send(connection: socket.socket, said: Any, arrays: Sequence[NDArray[Any]] = 
             if array.size:
                 connection.sendall(np.ascontiguousarray(array).view(np.uint8).data)
     except OSError as error:
-        raise ConnectionEnded(str(error)) from error
+        raise _lost(error) from error
 
 
 def receive(connection: socket.socket) -> tuple[Any, list[NDArray[Any]]]:
@@ -63,8 +67,13 @@ def _read(connection: socket.socket, size: int) -> NDArray[np.uint8]:
         try:
             count = connection.recv_into(left)
         except OSError as error:
-            raise ConnectionEnded(str(error)) from error
+            raise _lost(error) from error
         if not count:
             raise ConnectionEnded("the connection was closed")
         left = left[count:]
     return data
+
+
+def _lost(error: OSError) -> ConnectionEnded:
+    kind = ConnectionSilent if isinstance(error, TimeoutError) else ConnectionEnded
+    return kind(str(error))
