@@ -35,7 +35,9 @@ def test_documented_examples():
 @pytest.fixture
 def shared(simulator, monkeypatch, tmp_path):
     """The socket at which this process expects the one that has the card."""
-    path = tmp_path / "gpu"
+    folder = tmp_path / ("folder of an executor " * 5)  # longer than the path of a socket may be
+    folder.mkdir()
+    path = folder / "gpu"
     monkeypatch.setenv("MATCHWOOD_GPU_INDEX", "shared")
     monkeypatch.setattr(card_client, "_path", lambda: path)
     monkeypatch.setattr(card_access, "_shared_cards", card_access._SharedCards())

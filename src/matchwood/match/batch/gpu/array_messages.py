@@ -8,9 +8,12 @@ arrays   one after the other, as they are in memory
 from __future__ import annotations
 
 import json
+import os
 import socket
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,6 +28,17 @@ class ConnectionEnded(Exception):
 
 class ConnectionSilent(ConnectionEnded):
     """The other process has done nothing for as many seconds as the socket waits."""
+
+
+@contextmanager
+def address_of(path: Path) -> Iterator[str]:
+    """A path by which a socket can be bound or found: the system takes no more than 107 bytes,
+    and temporary folders, such as those of executors, may have longer names."""
+    folder = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield f"/proc/self/fd/{folder}/{path.name}"
+    finally:
+        os.close(folder)
 
 
 def send(connection: socket.socket, said: Any, arrays: Sequence[NDArray[Any]] = ()) -> None:

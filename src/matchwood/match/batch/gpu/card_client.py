@@ -30,6 +30,7 @@ from matchwood.match.batch.batch_strategy import Pairs
 from matchwood.match.batch.gpu.array_messages import (
     ConnectionEnded,
     ConnectionSilent,
+    address_of,
     receive,
     send,
 )
@@ -260,7 +261,8 @@ def _answered(path: Path) -> tuple[socket.socket, Any] | None:
     connection = socket.socket(socket.AF_UNIX)
     connection.settimeout(_START)
     try:
-        connection.connect(str(path))
+        with address_of(path) as address:
+            connection.connect(address)
         send(connection, {"ask": "card"})
         return connection, receive(connection)[0]
     except ConnectionSilent:
