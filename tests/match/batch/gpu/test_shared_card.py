@@ -233,10 +233,10 @@ def test_a_process_is_started_and_found_again_until_it_hangs(shared, monkeypatch
         monkeypatch.setattr(card_client, "_START", 0.3)
         with pytest.warns(card.CardWarning, match=r"did not answer for 0\.2 seconds; the proc"):
             assert pairs(matcher.match_batch(EVENTS, device="gpu")) == RIGHT
-        late = card_client.SharedCard()
-        assert late.problem == (
-            "no GPU is used because the process that has it was silent for 0.3 s"
-        )
+        silent = "no GPU is used because the process that has it was silent for 0.3 s"
+        assert card_client.SharedCard().problem == silent
+        with pytest.raises(card.CardError, match=silent):
+            card_client.CardConnection()
         assert shared.exists()  # a second one would wait for the same card
     finally:
         os.kill(process, signal.SIGKILL)

@@ -49,11 +49,19 @@ _ANSWER = 120.0
 _MOST_KEPT = 16
 
 
+class SilentCardError(CardError):
+    """The process that has the card is there and hangs."""
+
+
 class CardConnection:
     """A connection to the process that has the card; one thread at a time uses it."""
 
     def __init__(self) -> None:
-        self._socket, self.greeting = _connected()
+        try:
+            self._socket, self.greeting = _connected()
+        except ConnectionSilent as error:
+            silent = f"no GPU is used because the process that has it was silent for {_START:g} s"
+            raise SilentCardError(silent) from error
         weakref.finalize(self, self._socket.close)
 
     def send(self, said: Any, arrays: list[NDArray[Any]] | None = None) -> None:
@@ -88,9 +96,8 @@ class SharedCard:
     def __init__(self) -> None:
         try:
             greeting = CardConnection().greeting
-        except ConnectionSilent:  # a process of its own would wait for the same card
-            silent = f"no GPU is used because the process that has it was silent for {_START:g} s"
-            greeting = {"name": "", "problem": silent}
+        except SilentCardError as error:  # by itself, this process would wait for the same card
+            greeting = {"name": "", "problem": str(error)}
         self.name: str = greeting["name"]
         self.problem: str | None = greeting["problem"]
 
