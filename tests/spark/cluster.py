@@ -19,14 +19,16 @@ PATIENCE = 180
 
 
 class Cluster:
-    """A master and two workers with one core each; `with` stops them at its end."""
+    """A master and some workers, with one core each; `with` stops them at its end."""
 
-    def __init__(self, folder, workers=2, path=None):
+    def __init__(self, folder, workers=2, path=None, cores=1, settings=None):
         self.folder = Path(folder)
         self._path = path  # where its processes look for programs, if not where the tests do
         self.url = None
         self.workers = []
         self._wanted = workers
+        self._cores = cores
+        self._settings = settings or {}  # of the workers
         self._processes = []
         self._known = {}  # every process that ran below a worker, by its id
 
@@ -48,7 +50,7 @@ class Cluster:
         for number in range(self._wanted):
             name = f"worker-{number}"
             where = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
-            size = ["--cores", "1", "--memory", "1g"]
+            size = ["--cores", str(self._cores), "--memory", "1g"]
             work = str(self.folder / name / "work")
             self.workers.append(self._run(name, WORKER, *where, *size, "-d", work, self.url))
         self._told(r"Registering worker \S+", self._wanted)
@@ -63,12 +65,16 @@ class Cluster:
             process = subprocess.Popen(
                 command,
                 cwd=folder,
-                env=environment(folder / "tmp", self._path),
+                env=environment(folder / "tmp", self._path) | self._worker_options(),
                 stdout=log,
                 stderr=log,
             )
         self._processes.append(process)
         return psutil.Process(process.pid)  # the script replaces itself by Java
+
+    def _worker_options(self):
+        options = " ".join(f"-D{name}={value}" for name, value in self._settings.items())
+        return {"SPARK_WORKER_OPTS": options}
 
     def _told(self, pattern, times=1):
         """Wait until a pattern is in the log of the master so many times; returns the matches."""

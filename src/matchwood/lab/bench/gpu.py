@@ -2,11 +2,14 @@
 
     python -m matchwood.lab.bench.gpu [--rules 10000,100000,1000000] [--workloads abe,ranges]
     python -m matchwood.lab.bench.gpu --quick
+    python -m matchwood.lab.bench.gpu --host --folder FOLDER
 
 Every batch's pairs are compared with those of the processor, by their number and by a checksum.
 
-`upload` is the milliseconds from a segment to its arrays on the card; `program` and `levels` are
-steps of it: to make the program of the segment, and to put it in the order of levels. Times of
+`upload` is the milliseconds from a segment to its arrays on the card; `program`, `levels` and
+`index` are steps of it: to make the program of the segment, to put it in the order of levels, and
+to make what literals mean. With `--host` only these are printed, for which no card is needed, and
+`load`, the seconds in which a file of rules is mapped and checked. Times of
 kernels are those that the card measures, in microseconds per event: to `place` the codes, which
 includes copying them to the card, to `compute` the nodes, and to `write` the pairs. The host takes
 `gather` to put the codes of a batch into pinned memory, and `launch` to launch the kernels of the
@@ -25,11 +28,13 @@ import traceback
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from matchwood.index.build.packed_atoms import unpack_atoms
 from matchwood.index.build.threads import available_cores
 from matchwood.kernels.masks import EVENTS
 from matchwood.lab.bench.kernel import Kernel, table_of_events, warm_up
@@ -42,8 +47,10 @@ from matchwood.lab.workloads.half_ranges import HalfRanges
 from matchwood.match.batch.codes.batch_codes import BatchCodes
 from matchwood.match.batch.gpu.card import card_name, card_problem
 from matchwood.match.batch.gpu.card_batches import given_batch
+from matchwood.match.batch.gpu.card_program import card_index, levelled
 from matchwood.match.batch.strategies.gpu_strategy import GpuStrategy
-from matchwood.match.event.event_matcher import ALL
+from matchwood.match.batch.sweep.sweep_program import keyed_program_of
+from matchwood.match.event.event_matcher import ALL, family_ends
 from matchwood.match.search.arrow_matches import best
 from matchwood.match.search.event_slices import slices_of
 from matchwood.matcher import Matcher
@@ -73,14 +80,16 @@ def main() -> None:
     parser.add_argument("--workloads", default="abe", help=f"some of {', '.join(WORKLOADS)}")
     parser.add_argument("--quick", action="store_true", help="at most three minutes")
     parser.add_argument("--folder", help="where matchers are saved for, and loaded by, later runs")
+    parser.add_argument("--host", action="store_true", help="only what comes before the upload")
     options = parser.read()
     small = "1000" if options.scale == "small" else "10000,100000,1000000"
     sizes = [int(size) for size in (options.rules or small).split(",")]
-    problem = card_problem()
+    problem = None if options.host else card_problem()
     if problem is not None:
         raise SystemExit(problem)
     warm_up()
-    common: Figures = {"card": card_name(), "events": options.events}
+    card = "none" if options.host else card_name()
+    common: Figures = {"card": card, "events": options.events}
     results: dict[str, Figures] = {}
     for name in options.workloads.split(","):
         for rules in sizes:
@@ -98,6 +107,8 @@ def measure(workload: Any, options: Any, rules: int) -> Figures:
     events = workload.events(options.events)
     matcher, figures = matcher_of(workload, options.folder, rules)
     kernel = Kernel(matcher)
+    if options.host:
+        return figures | prepared(kernel)
     started = time.perf_counter()
     coded = [kernel.coded_batch(events[i : i + EVENTS]) for i in range(0, len(events), EVENTS)]
     figures["encode_rows_us"] = (time.perf_counter() - started) / len(events) * 1e6
@@ -146,29 +157,41 @@ def matcher_of(workload: Any, folder: str | None, rules: int) -> tuple[Matcher, 
     return matcher, figures
 
 
-def uploaded(gpu: GpuStrategy, kernel: Kernel) -> Figures:
-    """Milliseconds of each step from a segment to arrays on the card."""
-    from numba import cuda
-
-    from matchwood.match.batch.gpu.card_program import levelled
-    from matchwood.match.batch.sweep.sweep_program import keyed_program_of
-
-    segment = kernel.part.segment
-    started = time.perf_counter()
-    program = keyed_program_of(segment, gpu.lazy)
-    made = time.perf_counter()
-    in_levels = levelled(program, segment, gpu.lazy.atom_row)
-    ordered = time.perf_counter()
-    gpu.on_card()
-    cuda.synchronize()
-    done = time.perf_counter()
+def prepared(kernel: Kernel) -> Figures:
+    """Milliseconds of each step from a segment to arrays for the card, in the host's memory."""
+    segment, lazy = kernel.part.segment, kernel.part.batch.gpu.lazy
+    times: list[list[float]] = []
+    for _ in range(ROUNDS):
+        marks = [time.perf_counter()]
+        program = keyed_program_of(segment, lazy)
+        marks.append(time.perf_counter())
+        in_levels = levelled(program, segment, lazy.atom_row)
+        marks.append(time.perf_counter())
+        packed = segment.packed._replace(rows=lazy.atom_row)
+        index = card_index(unpack_atoms(packed), family_ends(segment), len(segment.slots))
+        marks.append(time.perf_counter())
+        times.append([end - begin for begin, end in pairwise(marks)])
+    program_s, levels_s, index_s = map(min, zip(*times, strict=True))
     return {
-        "program_ms": (made - started) * 1e3,
-        "levels_ms": (ordered - made) * 1e3,
-        "upload_ms": (done - ordered) * 1e3,
-        "card_MB": in_levels.bytes / 1e6,
+        "program_ms": program_s * 1e3,
+        "levels_ms": levels_s * 1e3,
+        "index_ms": index_s * 1e3,
+        "card_MB": (in_levels.bytes + index.nbytes) / 1e6,
         "nodes": in_levels.node_count,
         "levels": len(in_levels.level_bounds) - 1,
+    }
+
+
+def uploaded(gpu: GpuStrategy, kernel: Kernel) -> Figures:
+    """Milliseconds from a segment to its arrays on the card."""
+    from numba import cuda
+
+    figures = prepared(kernel)
+    started = time.perf_counter()
+    gpu.on_card()
+    cuda.synchronize()
+    return figures | {
+        "upload_ms": (time.perf_counter() - started) * 1e3,
         "slices": gpu.slices,
     }
 

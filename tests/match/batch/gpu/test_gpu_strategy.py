@@ -48,6 +48,33 @@ def test_documented_examples():
     assert doctest.testmod(card).failed == 0
 
 
+def test_what_is_too_old_is_said(monkeypatch):
+    from numba.cuda.cudadrv import driver, nvrtc, runtime
+
+    assert card._problem() is None  # the simulator knows no versions
+    ask = {"raising": False}  # it has no such functions either
+    monkeypatch.setattr(driver.driver, "get_version", lambda: (12, 4), **ask)
+    monkeypatch.setattr(runtime, "get_version", lambda: (13, 0), **ask)
+    monkeypatch.setattr(nvrtc, "get_lowest_supported_cc", lambda: (7, 5), **ask)
+    too_old = "no GPU is used because its driver is for CUDA 12.4, and CUDA 13.0 needs a newer one"
+    assert card._problem() == too_old
+    with monkeypatch.context() as broken:
+        broken.setattr("numba.cuda.list_devices", lambda: [][0])
+        assert card._problem() == too_old
+        broken.setattr(driver.driver, "get_version", lambda: (13, 0))
+        assert card._problem() == (
+            "no GPU is used because its driver does not answer: list index out of range"
+        )
+    monkeypatch.setattr(driver.driver, "get_version", lambda: (13, 0))
+    assert card._problem() == (
+        "no GPU is used because this one has compute capability 5.2, and CUDA 13.0 needs 7.5"
+    )
+    monkeypatch.setattr(runtime, "get_version", lambda: [][0])
+    assert card._problem() is None
+    monkeypatch.setitem(sys.modules, "numba.cuda.cudadrv.runtime", None)
+    assert card._problem() is None
+
+
 def matcher_of(rules, **options):
     matcher = Matcher(rules, **options)
     matcher.compact()
@@ -263,13 +290,44 @@ def test_matches_left_on_the_card(monkeypatch):
 def test_numbers_are_copied_only_for_those_who_ask():
     (some,) = matcher_of({1: "a > 3"}).match_on_card(EVENTS)
     column = some.rules
-    same, copied = np.from_dlpack(column, copy=False), np.from_dlpack(column, copy=True)
+
+    class Copied:  # as np.from_dlpack(column, copy=True) asks, which NumPy 2.0 does not have
+        def __dlpack__(self, **_options):
+            return column.__dlpack__(copy=True)
+
+        def __dlpack_device__(self):
+            return column.__dlpack_device__()
+
+    same, copied = np.from_dlpack(column), np.from_dlpack(Copied())
     assert same.ctypes.data == column.address != copied.ctypes.data
     assert same.tolist() == copied.tolist() == column.to_numpy().tolist()
     here = column.__dlpack_device__()
     assert column.__dlpack__(dl_device=here, stream=None, max_version=(1, 0)) is not None
     with pytest.raises(BufferError, match="on device"):
         column.__dlpack__(dl_device=(here[0] + 1, 0))
+
+
+def test_exported_matches_name_the_card_that_has_them():
+    """Through the structures of C: nobody here could read what is on a second card."""
+    import ctypes
+
+    from matchwood.match.batch.gpu import card_exports as exports
+
+    in_capsule = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+        ("PyCapsule_GetPointer", ctypes.pythonapi)
+    )
+    numbers = np.arange(3, dtype=np.int32)
+    address, second_card = numbers.ctypes.data, (exports.CUDA_DEVICE, 1)
+    capsule = exports.tensor_capsule(numbers, address, 3, numbers.dtype, second_card)
+    at = in_capsule(capsule, b"dltensor")
+    tensor = exports._DLManagedTensor.from_address(at).tensor
+    assert (tensor.data, tensor.device_type, tensor.device_id) == (address, *second_card)
+    columns = {"rule": (numbers, address, numbers.dtype)}
+    _, capsule = exports.device_array_capsules(columns, 3, second_card)
+    at = in_capsule(capsule, b"arrow_device_array")
+    array = exports._ArrowDeviceArray.from_address(at)
+    assert (array.device_type, array.device_id) == second_card
+    assert ctypes.sizeof(array) == 128  # as in Arrow's header
 
 
 def test_memory_of_exported_matches_is_freed():
@@ -450,6 +508,18 @@ with warnings.catch_warnings(record=True) as caught:
         print(matcher.match_batch([{"a": 2}], device="gpu").num_rows)
         print(matcher.match_batch([{"a": 2}], device="auto").num_rows)
 print(*[warning.message for warning in caught], sep="\\n")
+
+# What numba-cuda calls what the simulator does not have.
+from types import SimpleNamespace
+from matchwood.match.batch.gpu.card_matches import device_of
+from numba.cuda.cudadrv import devicearray, driver, nvrtc, runtime
+assert callable(driver.driver.get_version) and callable(runtime.get_version)
+assert callable(nvrtc.get_lowest_supported_cc)
+context = SimpleNamespace(device=SimpleNamespace(id=1))
+memory = driver.MemoryPointer(context, driver.binding.CUdeviceptr(4096), 12)
+array = devicearray.DeviceNDArray((3,), (4,), "i4", gpu_data=memory)
+part = devicearray.DeviceNDArray((2,), (4,), "i4", gpu_data=memory.view(4))
+assert device_of(array) == device_of(part) == (2, 1)
 """
 
 

@@ -35,7 +35,9 @@ def test_documented_examples():
 @pytest.fixture
 def shared(simulator, monkeypatch, tmp_path):
     """The socket at which this process expects the one that has the card."""
-    path = tmp_path / "gpu"
+    folder = tmp_path / ("folder of an executor " * 5)  # longer than the path of a socket may be
+    folder.mkdir()
+    path = folder / "gpu"
     monkeypatch.setenv("MATCHWOOD_GPU_INDEX", "shared")
     monkeypatch.setattr(card_client, "_path", lambda: path)
     monkeypatch.setattr(card_access, "_shared_cards", card_access._SharedCards())
@@ -215,7 +217,7 @@ def test_why_there_is_no_card(server, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_process_is_started_and_found_again(shared, monkeypatch):
+def test_a_process_is_started_and_found_again_until_it_hangs(shared, monkeypatch):
     shared.write_text("left by one that was killed")
     with monkeypatch.context() as of_that_process:
         of_that_process.setenv("NUMBA_ENABLE_CUDASIM", "1")
@@ -223,10 +225,21 @@ def test_a_process_is_started_and_found_again(shared, monkeypatch):
     process = first.greeting["process"]
     try:
         assert process != os.getpid()
-        assert pairs(matcher_of().match_batch(EVENTS, device="gpu")) == RIGHT
+        matcher = matcher_of()
+        assert pairs(matcher.match_batch(EVENTS, device="gpu")) == RIGHT
         assert card_client.CardConnection().greeting["process"] == process
+        os.kill(process, signal.SIGSTOP)
+        monkeypatch.setattr(card_client, "_ANSWER", 0.2)
+        monkeypatch.setattr(card_client, "_START", 0.3)
+        with pytest.warns(card.CardWarning, match=r"did not answer for 0\.2 seconds; the proc"):
+            assert pairs(matcher.match_batch(EVENTS, device="gpu")) == RIGHT
+        silent = "no GPU is used because the process that has it was silent for 0.3 s"
+        assert card_client.SharedCard().problem == silent
+        with pytest.raises(card.CardError, match=silent):
+            card_client.CardConnection()
+        assert shared.exists()  # a second one would wait for the same card
     finally:
-        os.kill(process, signal.SIGTERM)
+        os.kill(process, signal.SIGKILL)
     with pytest.raises(card.CardError, match="the process that has the GPU has ended"):
         first.receive()
 

@@ -8,9 +8,12 @@ arrays   one after the other, as they are in memory
 from __future__ import annotations
 
 import json
+import os
 import socket
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +26,21 @@ class ConnectionEnded(Exception):
     """The other process has ended, or has closed the connection."""
 
 
+class ConnectionSilent(ConnectionEnded):
+    """The other process has done nothing for as many seconds as the socket waits."""
+
+
+@contextmanager
+def address_of(path: Path) -> Iterator[str]:
+    """A path by which a socket can be bound or found: the system takes no more than 107 bytes,
+    and temporary folders, such as those of executors, may have longer names."""
+    folder = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield f"/proc/self/fd/{folder}/{path.name}"
+    finally:
+        os.close(folder)
+
+
 def send(connection: socket.socket, said: Any, arrays: Sequence[NDArray[Any]] = ()) -> None:
     """Send something that JSON can hold, and flat arrays."""
     described = [[array.dtype.str, array.size] for array in arrays]
@@ -33,7 +51,7 @@ def send(connection: socket.socket, said: Any, arrays: Sequence[NDArray[Any]] = 
             if array.size:
                 connection.sendall(np.ascontiguousarray(array).view(np.uint8).data)
     except OSError as error:
-        raise ConnectionEnded(str(error)) from error
+        raise _lost(error) from error
 
 
 def receive(connection: socket.socket) -> tuple[Any, list[NDArray[Any]]]:
@@ -63,8 +81,13 @@ def _read(connection: socket.socket, size: int) -> NDArray[np.uint8]:
         try:
             count = connection.recv_into(left)
         except OSError as error:
-            raise ConnectionEnded(str(error)) from error
+            raise _lost(error) from error
         if not count:
             raise ConnectionEnded("the connection was closed")
         left = left[count:]
     return data
+
+
+def _lost(error: OSError) -> ConnectionEnded:
+    kind = ConnectionSilent if isinstance(error, TimeoutError) else ConnectionEnded
+    return kind(str(error))

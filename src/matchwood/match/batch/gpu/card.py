@@ -109,44 +109,64 @@ def _problem() -> str | None:
             return f"no GPU is used because there is no driver for one: {first_line(problem)}"
         devices = list(cuda.list_devices())
     except Exception as error:
-        return f"no GPU is used because its driver does not answer: {first_line(error)}"
+        silent = f"no GPU is used because its driver does not answer: {first_line(error)}"
+        return _problem_of_driver() or silent
     if not devices:
         return "no GPU is used because this machine has none"
-    return None if is_simulated() else _problem_of_versions(devices[0])
+    return _problem_of_driver() or _problem_of_generation(devices[0])
 
 
-def _problem_of_versions(device: Any) -> str | None:
-    from numba.cuda.cudadrv import driver, nvrtc, runtime
-
+def _problem_of_driver() -> str | None:
     try:
+        from numba.cuda.cudadrv import driver, runtime
+
         versions = driver.driver.get_version(), runtime.get_version()
-        generations = tuple(device.compute_capability), nvrtc.get_lowest_supported_cc()
     except Exception:  # the first kernel will say what is wrong, if anything is
         return None
-    return too_old(*versions, *generations)
+    return too_old_driver(*versions)
+
+
+def _problem_of_generation(device: Any) -> str | None:
+    try:
+        from numba.cuda.cudadrv import nvrtc, runtime
+
+        generations = tuple(device.compute_capability), nvrtc.get_lowest_supported_cc()
+        cuda = runtime.get_version()
+    except Exception:  # the first kernel will say what is wrong, if anything is
+        return None
+    return too_old_card(*generations, cuda)
 
 
 Version = tuple[int, int]
 
 
-def too_old(driver: Version, cuda: Version, card: Version, oldest: Version) -> str | None:
-    """Which is too old, if one is: the CUDA that a driver is for, beside the one that is installed,
-    or the compute capability of a card, beside the lowest that this CUDA knows.
+def too_old_driver(driver: Version, cuda: Version) -> str | None:
+    """Whether a driver, which is for a version of CUDA, is too old for the one that is installed.
 
-    >>> too_old((12, 4), (13, 0), (7, 5), (7, 5))
+    >>> too_old_driver((12, 4), (13, 0))
     'no GPU is used because its driver is for CUDA 12.4, and CUDA 13.0 needs a newer one'
-    >>> too_old((13, 0), (13, 1), (7, 0), (7, 5))
-    'no GPU is used because this one has compute capability 7.0, and CUDA 13.1 needs 7.5'
-    >>> too_old((13, 0), (13, 1), (9, 0), (7, 5))
+    >>> too_old_driver((13, 0), (13, 1))  # within 12, or 13, any driver will do
     """
-    needed = f"CUDA {cuda[0]}.{cuda[1]} needs"
-    if driver[0] < cuda[0]:  # within 12, or 13, any driver will do
-        found = f"its driver is for CUDA {driver[0]}.{driver[1]}"
-        return f"no GPU is used because {found}, and {needed} a newer one"
-    if card < oldest:
-        found = f"this one has compute capability {card[0]}.{card[1]}"
-        return f"no GPU is used because {found}, and {needed} {oldest[0]}.{oldest[1]}"
-    return None
+    if driver[0] >= cuda[0]:
+        return None
+    found = f"its driver is for CUDA {driver[0]}.{driver[1]}"
+    return f"no GPU is used because {found}, and CUDA {cuda[0]}.{cuda[1]} needs a newer one"
+
+
+def too_old_card(card: Version, oldest: Version, cuda: Version) -> str | None:
+    """Whether the compute capability of a card is below the lowest that a version of CUDA knows.
+
+    >>> too_old_card((7, 0), (7, 5), (13, 1))
+    'no GPU is used because this one has compute capability 7.0, and CUDA 13.1 needs 7.5'
+    >>> too_old_card((9, 0), (7, 5), (13, 1))
+    """
+    if card >= oldest:
+        return None
+    found, needed = (
+        f"{card[0]}.{card[1]}",
+        f"CUDA {cuda[0]}.{cuda[1]} needs {oldest[0]}.{oldest[1]}",
+    )
+    return f"no GPU is used because this one has compute capability {found}, and {needed}"
 
 
 def error_of_card(error: BaseException) -> CardError:

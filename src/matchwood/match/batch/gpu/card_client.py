@@ -27,7 +27,13 @@ from numpy.typing import NDArray
 
 from matchwood.kernels.array_types import Int64Array
 from matchwood.match.batch.batch_strategy import Pairs
-from matchwood.match.batch.gpu.array_messages import ConnectionEnded, receive, send
+from matchwood.match.batch.gpu.array_messages import (
+    ConnectionEnded,
+    ConnectionSilent,
+    address_of,
+    receive,
+    send,
+)
 from matchwood.match.batch.gpu.card import VISIBLE_CARDS, CardError, CardMemoryError, first_line
 from matchwood.match.batch.gpu.card_batches import GivenBatch
 from matchwood.match.batch.gpu.card_program import SegmentArrays, sent_arrays
@@ -35,19 +41,32 @@ from matchwood.match.batch.gpu.card_program import SegmentArrays, sent_arrays
 # Seconds that the process has to start, which includes looking for the card, and between two looks.
 _START, _LOOK = 60.0, 0.05
 
+# Seconds that it has for each part of an answer. The first batch is what takes longest: kernels are
+# compiled for it, and the index may have to be made by another client.
+_ANSWER = 120.0
+
 # Arrays (selections of rules, priorities) that a connection remembers before it forgets them all.
 _MOST_KEPT = 16
+
+
+class SilentCardError(CardError):
+    """The process that has the card is there and hangs."""
 
 
 class CardConnection:
     """A connection to the process that has the card; one thread at a time uses it."""
 
     def __init__(self) -> None:
-        self._socket, self.greeting = _connected()
+        try:
+            self._socket, self.greeting = _connected()
+        except ConnectionSilent as error:
+            silent = f"no GPU is used because the process that has it was silent for {_START:g} s"
+            raise SilentCardError(silent) from error
         weakref.finalize(self, self._socket.close)
 
     def send(self, said: Any, arrays: list[NDArray[Any]] | None = None) -> None:
         """Ask something."""
+        self._socket.settimeout(_ANSWER)
         try:
             send(self._socket, said, arrays or [])
         except ConnectionEnded as error:
@@ -55,6 +74,7 @@ class CardConnection:
 
     def receive(self) -> tuple[Any, list[NDArray[Any]]]:
         """The next answer; a CardError if that is what went wrong on the card."""
+        self._socket.settimeout(_ANSWER)
         try:
             said, arrays = receive(self._socket)
         except ConnectionEnded as error:
@@ -65,6 +85,8 @@ class CardConnection:
 
 
 def _ended(error: ConnectionEnded) -> CardError:
+    if isinstance(error, ConnectionSilent):
+        return CardError(f"the process that has the GPU did not answer for {_ANSWER:g} seconds")
     return CardError(f"the process that has the GPU has ended: {first_line(error)}")
 
 
@@ -72,7 +94,10 @@ class SharedCard:
     """The card of that process, in place of one of this process (`OwnCard`)."""
 
     def __init__(self) -> None:
-        greeting = CardConnection().greeting
+        try:
+            greeting = CardConnection().greeting
+        except SilentCardError as error:  # by itself, this process would wait for the same card
+            greeting = {"name": "", "problem": str(error)}
         self.name: str = greeting["name"]
         self.problem: str | None = greeting["problem"]
 
@@ -220,7 +245,7 @@ class SharedWorker:
 def _connected() -> tuple[socket.socket, Any]:
     """A connection to the process, which is started if nobody answers, and its greeting.
 
-    An OSError if that is impossible.
+    An OSError if that is impossible, and ConnectionSilent if the process is there and hangs.
     """
     path = _path()
     answered = _answered(path)
@@ -236,12 +261,20 @@ def _connected() -> tuple[socket.socket, Any]:
 
 
 def _answered(path: Path) -> tuple[socket.socket, Any] | None:
-    """A connection to the process, and its greeting; None if none is there."""
+    """A connection to the process, and its greeting; None if none is there.
+
+    One that hangs has not gone: it may still have the card, and nobody takes its place.
+    """
     connection = socket.socket(socket.AF_UNIX)
+    connection.settimeout(_START)
     try:
-        connection.connect(str(path))
+        with address_of(path) as address:
+            connection.connect(address)
         send(connection, {"ask": "card"})
         return connection, receive(connection)[0]
+    except ConnectionSilent:
+        connection.close()
+        raise
     except (OSError, ConnectionEnded):
         connection.close()
         return None

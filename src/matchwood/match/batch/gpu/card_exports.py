@@ -13,8 +13,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-# The numbers of devices, the same in DLPack and in Arrow.
+# The kinds of devices, the same numbers in DLPack and in Arrow.
 CPU_DEVICE, CUDA_DEVICE = 1, 2
+
+# A kind, and which one of its kind.
+Device = tuple[int, int]
 
 # The kinds of numbers of DLPack that columns of matches have.
 _DL_INT, _DL_UINT = 0, 1
@@ -129,13 +132,13 @@ _end_tensor = _released_by_capsule(_TENSOR, _delete_tensor)
 _end_device_array = _released_by_capsule(_DEVICE_ARRAY, _release_device_array)
 
 
-def tensor_capsule(owner: object, address: int, size: int, kind: Any, device: int) -> Any:
+def tensor_capsule(owner: object, address: int, size: int, kind: Any, device: Device) -> Any:
     """A DLPack tensor of one dimension, as a capsule; `owner` holds its memory."""
     kind = np.dtype(kind)
     shape = (ctypes.c_int64 * 1)(size)
     managed = _DLManagedTensor()
     tensor = managed.tensor
-    tensor.data, tensor.device_type, tensor.device_id = address, device, 0
+    tensor.data, (tensor.device_type, tensor.device_id) = address, device
     tensor.ndim, tensor.lanes, tensor.bits = 1, 1, 8 * kind.itemsize
     tensor.code = _DL_UINT if kind.kind == "u" else _DL_INT
     tensor.shape = ctypes.cast(shape, ctypes.POINTER(ctypes.c_int64))
@@ -146,7 +149,7 @@ def tensor_capsule(owner: object, address: int, size: int, kind: Any, device: in
 
 
 def device_array_capsules(
-    columns: Mapping[str, tuple[object, int, Any]], size: int, device: int
+    columns: Mapping[str, tuple[object, int, Any]], size: int, device: Device
 ) -> tuple[Any, Any]:
     """A table of columns without nulls, as the two capsules of Arrow's C device data interface.
 
@@ -160,7 +163,9 @@ def device_array_capsules(
         child = _ArrowArray()
         _fill(child, size, [None, address], owner)
         children[number] = ctypes.pointer(child)
-    given.device_id, given.device_type = (0 if device == CUDA_DEVICE else -1), device
+    given.device_type, given.device_id = device
+    if given.device_type == CPU_DEVICE:  # Arrow, other than DLPack, has no number for that one
+        given.device_id = -1
     _fill(given.array, size, [None], children)
     given.array.n_children = len(columns)
     given.array.children = ctypes.cast(children, ctypes.POINTER(ctypes.POINTER(_ArrowArray)))

@@ -10,13 +10,18 @@ from numpy.typing import NDArray
 from matchwood.match.batch.gpu.card_exports import (
     CPU_DEVICE,
     CUDA_DEVICE,
+    Device,
     device_array_capsules,
     tensor_capsule,
 )
 from matchwood.match.batch.gpu.warp_kernels import IS_SIMULATED
 
-# Where arrays are: on a card, or, in the simulator, in the memory of the host.
-_DEVICE = CPU_DEVICE if IS_SIMULATED else CUDA_DEVICE
+
+def device_of(array: Any) -> Device:
+    """Where an array is: on a card, or, in the simulator, in the memory of the host."""
+    if IS_SIMULATED:
+        return CPU_DEVICE, 0
+    return CUDA_DEVICE, int(array.gpu_data.context.device.id)
 
 
 class CardColumn:
@@ -41,8 +46,8 @@ class CardColumn:
         interface: dict[str, Any] = self._array.__cuda_array_interface__
         return interface
 
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return _DEVICE, 0
+    def __dlpack_device__(self) -> Device:
+        return device_of(self._array)
 
     def __dlpack__(
         self,
@@ -52,10 +57,12 @@ class CardColumn:
         **_options: Any,
     ) -> Any:
         """The numbers as a DLPack tensor; what wrote them is done, so no stream has to wait."""
-        if dl_device not in (None, self.__dlpack_device__()):
-            raise BufferError(f"the numbers are on device {_DEVICE}; copy them with to_numpy()")
+        device = self.__dlpack_device__()
+        if dl_device not in (None, device):
+            raise BufferError(f"the numbers are on device {device}; copy them with to_numpy()")
         column = self._copied() if copy else self
-        return tensor_capsule(column._array, column.address, len(self), self.dtype, _DEVICE)
+        device = column.__dlpack_device__()
+        return tensor_capsule(column._array, column.address, len(self), self.dtype, device)
 
     def _copied(self) -> CardColumn:
         from numba import cuda
@@ -95,4 +102,4 @@ class CardMatches:
             name: (column, column.address, column.dtype)
             for name, column in (("event", self.events), ("rule", self.rules))
         }
-        return device_array_capsules(columns, len(self), _DEVICE)
+        return device_array_capsules(columns, len(self), self.events.__dlpack_device__())

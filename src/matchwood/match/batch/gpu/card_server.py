@@ -20,7 +20,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.match.batch.gpu.array_messages import ConnectionEnded, receive, send
+from matchwood.match.batch.gpu.array_messages import (
+    ConnectionEnded,
+    address_of,
+    receive,
+    send,
+)
 from matchwood.match.batch.gpu.card import (
     CardMemoryError,
     card_name,
@@ -75,7 +80,8 @@ class CardServer:
         self._connections = 0
         self._failed = False
         self._listener = socket.socket(socket.AF_UNIX)
-        self._listener.bind(str(path))
+        with address_of(path) as address:
+            self._listener.bind(address)
         self._listener.listen(128)
         self._listener.settimeout(_LOOK)
 
