@@ -100,8 +100,10 @@ class SegmentMatcher:
             several: dict[str, object] = {}
             spelled = self.spelled
             try:
-                if spelled is not None and not (spelt := spelled.spelt(event)).is_simple:
-                    named, several = spelled.parted(event, spelt)
+                if spelled is not None and spelled.has_others(event):
+                    spelt = spelled.spelt(event)
+                    if not spelt.is_simple:
+                        named, several = spelled.parted(event, spelt)
                 found = b"".join([tables[name][type(v)][v] for name, v in named.items()])
                 if several:
                     own = self._own_tables

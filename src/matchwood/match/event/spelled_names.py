@@ -36,6 +36,17 @@ class SpelledNames:
         self._aliases = aliases
         self._asked = asked
         self._known: dict[tuple[str, ...], Spelt] = {}
+        self._others = {
+            name
+            for attribute in asked
+            if type(attribute) is str
+            for name in aliases.spellings(attribute)
+            if name != attribute
+        }
+
+    def has_others(self, event: dict[str, object]) -> bool:
+        """Whether an event has any name that is not the attribute's own; this takes no time."""
+        return not event.keys().isdisjoint(self._others)
 
     def attributes_of(self, name: str) -> tuple[str, ...]:
         """The attributes that rules ask for which this is a name of, itself first."""
