@@ -38,7 +38,7 @@ EXPECTED = {
     "expressions": ("candidates_per_value", {"50 expressions", "500 expressions"}),
     "few": ("event_p50_us", {"match", "match in between", "rule-engine"}),
     "files": ("load_ms", {"checked", "trusted"}),
-    "imported": ("wrong_answers", {"eventbridge", "jsonlogic", "jsonlogic, typed"}),
+    "imported": ("answers_checked", {"eventbridge", "jsonlogic", "jsonlogic, typed"}),
     "json_events": ("single_events_per_second", {"lots", "logs", "detections"}),
     "matcher_soak": ("rss_mib", {"start", "1/4", "4/4", "trimmed"}),
     "named_lists": ("change_and_match_ms", {"second list"}),
