@@ -20,7 +20,7 @@ from matchwood.imports.json_logic.spelled_numbers import number_in, spelled
 from matchwood.imports.json_logic.values import (
     AttributeValue,
     FixedValue,
-    Reading,
+    LogicReading,
     SumValue,
     Value,
     ValueCase,
@@ -49,7 +49,7 @@ class ValueComparison:
     with, so that nothing is converted but a missing attribute.
     """
 
-    def __init__(self, op: str, strict: bool, reading: Reading, place: str) -> None:
+    def __init__(self, op: str, strict: bool, reading: LogicReading, place: str) -> None:
         self.op = op
         self.strict = strict
         self.reading = reading

@@ -15,7 +15,7 @@ from matchwood.imports.json_logic.membership import is_in, is_one_of
 from matchwood.imports.json_logic.values import (
     AttributeValue,
     FixedValue,
-    Reading,
+    LogicReading,
     ValueCase,
     boolean_cases,
     falsy,
@@ -45,13 +45,13 @@ def rule_of_logic(logic: Any, typed: bool = False, differs: set[str] | None = No
     >>> print(rule_of_logic({"and": [{"===": [{"var": "a"}, "x"]}, {"!": {"var": "b.c"}}]}, True))
     a = 'x' and (any(b.c, true) and (b.c in (false, 0, '')) is not true) is not true
     """
-    return _Conversion(Reading(typed, set() if differs is None else differs)).truth(logic, "")
+    return _Conversion(LogicReading(typed, set() if differs is None else differs)).truth(logic, "")
 
 
 class _Conversion:
     """The conversion of one expression, or of the expression inside `some`, `all` or `none`."""
 
-    def __init__(self, reading: Reading, inside: bool = False) -> None:
+    def __init__(self, reading: LogicReading, inside: bool = False) -> None:
         self._reading = reading
         self._typed = reading.typed
         self._inside = inside  # whether the data are an element of a list

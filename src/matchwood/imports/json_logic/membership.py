@@ -14,7 +14,7 @@ from matchwood.imports.json_logic.comparisons import NEEDS_TYPES, strictly_equal
 from matchwood.imports.json_logic.values import (
     AttributeValue,
     FixedValue,
-    Reading,
+    LogicReading,
     Value,
     is_list,
 )
@@ -22,7 +22,7 @@ from matchwood.language.builder import Attr, it
 from matchwood.language.tree import Constant, Node, compared
 
 
-def is_one_of(needle: Value, literals: Sequence[Any], reading: Reading) -> Node:
+def is_one_of(needle: Value, literals: Sequence[Any], reading: LogicReading) -> Node:
     """Where a value is one of some literals, without conversion."""
     for each in literals:
         reading.note_number(each)
@@ -44,7 +44,7 @@ def is_one_of(needle: Value, literals: Sequence[Any], reading: Reading) -> Node:
     )
 
 
-def is_in(needle: Value, haystack: Value, reading: Reading, place: str) -> Node:
+def is_in(needle: Value, haystack: Value, reading: LogicReading, place: str) -> Node:
     """Where a value is in another one, which is no list of literals."""
     if isinstance(haystack, FixedValue):
         return _in_literal(needle, haystack.value, place)
@@ -69,7 +69,7 @@ def _in_literal(needle: Value, text: Any, place: str) -> Node:
     raise Inexpressible("the parts of a string that is no attribute have no name", place)
 
 
-def _literal_in(value: Any, subject: Attr, reading: Reading, place: str) -> Node:
+def _literal_in(value: Any, subject: Attr, reading: LogicReading, place: str) -> Node:
     """An element of a list is equal without conversion; in a string, the value is text."""
     reading.note_number(value)
     text = _as_text(value, place)

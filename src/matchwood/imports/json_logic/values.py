@@ -20,7 +20,7 @@ MAX_CASES = 64
 
 
 @dataclass(frozen=True)
-class Reading:
+class LogicReading:
     """How an expression is read, and for which kinds of events its rule then differs."""
 
     typed: bool = False  # whether an attribute has the type of what it is compared with
@@ -98,18 +98,18 @@ def is_single(subject: Attr) -> Node:
     return any_of([subject.eq("").is_unknown(), subject.eq(0).is_unknown()])
 
 
-def truthy(cases: Sequence[ValueCase], reading: Reading) -> Node:
+def truthy(cases: Sequence[ValueCase], reading: LogicReading) -> Node:
     """Where an expression is true, or what JavaScript takes for true."""
     return any_of(all_of([case.when, _truthy(case.value, reading)]) for case in cases)
 
 
-def falsy(case: ValueCase, reading: Reading) -> Node:
+def falsy(case: ValueCase, reading: LogicReading) -> Node:
     """Where a case holds and its value is not truthy."""
     there = case.value.subject.is_not_null() if isinstance(case.value, AttributeValue) else TRUE
     return all_of([case.when, there, not_true(_truthy(case.value, reading))])
 
 
-def _truthy(value: Value, reading: Reading) -> Node:
+def _truthy(value: Value, reading: LogicReading) -> Node:
     match value:
         case FixedValue(value=fixed):
             return Constant(is_truthy(fixed))
