@@ -31,6 +31,8 @@ CASED = ["", "a", "A", "ab", "aB", "AB", "é", "É", "aé", "Ö%", "ö_", "日b"
 ASCII = ["", "a", "A", "ab", "aB", "AB", "b c", "B%"]
 SMALL = list(range(-4, 7))
 LISTS = [[], [1], [2, 5], [-1, 7, 3], [4, None], [None]]
+OBJECTS = [[], [{"p": 1, "q": "a"}], [{"p": 5, "q": "b"}, {"p": 2, "q": "a"}]]
+OBJECTS += [[{"p": None, "q": "b"}], [{"p": 4, "q": None}, None], [None]]
 EXPRESSIONS = [
     "",
     "a",

@@ -16,13 +16,14 @@ Left out, because SQL says otherwise or nothing:
 - times: to the microsecond in DuckDB; SQLite has none, so they are texts that order alike;
 - `ilike`: DuckDB lowers instead of folding, so only letters where that is one; none in SQLite;
 - `rlike`: DuckDB has RE2 as `regexp_matches`; SQLite has none;
-- `like any` and `like all`, `at_least` and `in` of several families: SQL here has no such
-  operators, so they are written as `or` and `and`, and as a sum of booleans;
+- `like any` and `like all`, `at_least`: SQL here has no such operators, so they are written as `or`
+  and `and`, and as a sum of booleans;
+- `in` of several families: SQLite has columns of several types; DuckDB casts;
 - sums over attributes: only of small integers, since the engines round or overflow; a division is
   by attributes that are never 0;
 - tests of truth: SQLite has no `unknown`, which is written as `is null`;
 - `lower`: only letters with one lower-case letter, and in SQLite only those of ASCII;
-- `any` and `every`: DuckDB has lists, SQLite has not;
+- `any` and `every`: DuckDB has lists, also of structs, SQLite has not;
 - `in list`: SQL is given the values;
 - NUL in strings, where SQLite's text ends.
 """
@@ -47,6 +48,7 @@ from language.sql_values import (
     EXPRESSIONS,
     INTEGERS,
     LISTS,
+    OBJECTS,
     SMALL,
     STRINGS,
     TIMES,
@@ -116,6 +118,18 @@ class Writer:
         pieces = ["%", "_", "a", "b", "A", "é", "ß", "😀", "\\%", "\\_", "\\\\", "'", " "]
         return "".join(self.rng.choices(pieces, k=self.rng.randrange(5)))
 
+    def cased_pattern(self):
+        return "".join(self.rng.choices(["%", "_", "a", "B", "é", "Ö", "\\%"], k=2))
+
+    def element_rule(self):
+        """A list, a rule about its elements, and the same of `e` in SQL."""
+        number, op = self.rng.randint(-2, 6), self.rng.choice(["=", "<", ">=", "!="])
+        if self.rng.random() < 0.5:
+            return "x1", f"it {op} {number}", f"e {op} {number}"
+        word, no = self.rng.choice(["and", "or"]), self.rng.choice(["", "not "])
+        inside = f"{{0}}p {op} {number} {word} {no}{{0}}q = '{self.rng.choice('ab')}'"
+        return "y1", inside.format(""), inside.format("e.")
+
     # Predicates
 
     def leaf(self):
@@ -139,22 +153,39 @@ class Writer:
         ]
 
     def like_many(self):
-        name, which = self.rng.choice(["s1", "s2"]), self.rng.choice(["any", "all"])
-        patterns = [quoted(self.pattern()) for _ in range(self.rng.randint(1, 3))]
-        each = [f"{name} like {pattern} escape '\\'" for pattern in patterns]
-        sql = (" or " if which == "any" else " and ").join(each)
-        return f"{name} like {which} ({', '.join(patterns)})", f"({sql})"
+        name = self.rng.choice(["s1", "s2"])
+        return self.many(f"{name} like", self.pattern, name + " like {} escape '\\'")
+
+    def many(self, start, pattern, single):
+        """`any` or `all` of some patterns, which SQL says one by one."""
+        which = self.rng.choice(["any", "all"])
+        patterns = [quoted(pattern()) for _ in range(self.rng.randint(1, 3))]
+        sql = (" or " if which == "any" else " and ").join(map(single.format, patterns))
+        return f"{start} {which} ({', '.join(patterns)})", f"({sql})"
 
     def in_list(self):
         """A list with a name, whose values SQL is given each time."""
         name, columns = self.rng.choice([("words", ["s1", "s2"]), ("numbers", ["n1", "n2"])])
-        write = quoted if name == "words" else str
+        write = self.sql_text if name == "words" else str
         start = f"{self.rng.choice(columns)} {self.negation()}in"
         return f"{start} list '{name}'", f"{start} ({', '.join(map(write, NAMED[name]))})"
 
+    def sql_text(self, text):
+        return quoted(text)
+
     def lower(self):
-        op = self.rng.choice(["=", "!=", "<", ">="])
-        rule = f"lower(l1) {op} {self.rng.choice(['lower(l2)', 'l2', quoted('ab'), quoted('AB')])}"
+        op, no = self.rng.choice(["=", "!=", "<", ">="]), self.negation()
+        right = self.rng.choice(["lower(l2)", "l2", quoted("ab"), quoted("AB")])
+        rule = self.rng.choice(
+            [
+                f"lower(l1) {op} {right}",
+                f"lower(l1) {op} {right}",
+                f"lower(l1) {no}in ('ab', 'B', 'é')",
+                f"lower(l1) {no}between 'a' and 'b'",
+                f"lower(l1) {no}like '%{self.rng.choice(['a', 'B', 'b_'])}%'",
+                f"lower(l1) is {no}null",
+            ]
+        )
         return rule, rule
 
     def sum(self):
@@ -291,6 +322,7 @@ class DuckWriter(Writer):
         "n1": ("integer", SMALL),
         "n2": ("integer", SMALL),
         "x1": ("integer[]", LISTS),
+        "y1": ("struct(p integer, q varchar)[]", OBJECTS),
         "j1": ("timestamp", [time.isoformat() for time in TIMES]),  # a string, as from JSON
     }
 
@@ -309,29 +341,38 @@ class DuckWriter(Writer):
         ]
 
     def leaves(self):
-        return [*super().leaves(), self.ilike, self.rlike, self.elements, self.in_list]
+        return [
+            *super().leaves(),
+            *(self.ilike, self.ilike_many, self.rlike, self.rlike_many),
+            *(self.elements, self.in_list),
+        ]
+
+    def ilike_many(self):
+        return self.many("c1 ilike", self.cased_pattern, "c1 ilike {} escape '\\'")
+
+    def rlike_many(self):
+        return self.many("s1 rlike", lambda: self.rng.choice(EXPRESSIONS), "regexp_matches(s1, {})")
 
     def elements(self):
         """`any` and `every`: what a list of truths has, true of an element or of none."""
-        number, op = self.rng.randint(-2, 6), self.rng.choice(["=", "<", ">=", "!="])
-        truths = f"[e {op} {number} for e in x1]"
+        name, inside, within = self.element_rule()
+        truths = f"[{within} for e in {name}]"
         rule, sql = self.rng.choice(
             [
                 ("any", f"list_bool_or({truths})"),
                 ("every", f"list_bool_and({truths})"),
             ]
         )
-        unknown = "list_count(x1) < len(x1)"
+        unknown = f"list_count({truths}) < len({name})"
         decided, otherwise = ("true", "false") if rule == "any" else ("false", "true")
         case = (
-            f"case when x1 is null then null when {sql} = {decided} then {decided} "
+            f"case when {name} is null then null when {sql} = {decided} then {decided} "
             f"when {unknown} then null else {otherwise} end"
         )
-        return f"{rule}(x1, it {op} {number})", f"({case})"
+        return f"{rule}({name}, {inside})", f"({case})"
 
     def ilike(self):
-        pattern = "".join(self.rng.choices(["%", "_", "a", "B", "é", "Ö", "\\%"], k=2))
-        rule = f"c1 {self.negation()}ilike {quoted(pattern)}"
+        rule = f"c1 {self.negation()}ilike {quoted(self.cased_pattern())}"
         return rule, f"{rule} escape '\\'"
 
     def rlike(self):
@@ -361,6 +402,7 @@ class LiteWriter(Writer):
         "t2": ("text", TIMES),
         "l1": ("text", ASCII),
         "l2": ("text", ASCII),
+        "v1": ("", [*SMALL, *STRINGS]),  # without a type, it holds each value as it is
         "n1": ("integer", SMALL),
         "n2": ("integer", SMALL),
     }
@@ -379,7 +421,13 @@ class LiteWriter(Writer):
         ]
 
     def leaves(self):
-        return [*super().leaves(), self.in_list]
+        return [*super().leaves(), self.in_list, self.in_families]
+
+    def in_families(self):
+        """Numbers and strings, each of which SQLite finds different from the others."""
+        values = [self.rng.choice(SMALL), quoted(self.rng.choice(STRINGS)), self.rng.choice(SMALL)]
+        rule = f"v1 {self.negation()}in ({', '.join(map(str, values))})"
+        return rule, rule
 
     def calls(self):
         """Written with `like`: SQLite has no such functions."""

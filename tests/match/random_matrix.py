@@ -224,7 +224,16 @@ class Source:
             return [self._scalar(kind) for _ in range(self.random.randrange(5))]
         if dice < 0.1:
             return self.pick((None, float("nan"), {"inside": 1}, b"bytes"))
+        if dice < 0.16:
+            objects = [self._object() for _ in range(self.random.randrange(1, 4))]
+            return self.pick((objects, objects[0]))
         return self._scalar(kind)
+
+    def _object(self):
+        """With the attributes that rules about elements name."""
+        texts = [self.pick(STRINGS) for _ in range(self.random.randrange(4))]
+        made = {"x": self.random.randrange(12), "y": self.pick((texts, self.pick(STRINGS)))}
+        return {name: value for name, value in made.items() if self.random.random() < 0.8}
 
     def _scalar(self, kind):
         if kind == MIXED or self.random.random() < 0.05:

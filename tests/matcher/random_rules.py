@@ -196,7 +196,14 @@ SCALARS = [
 ]  # fmt: skip
 scalars = st.sampled_from(SCALARS)
 lists = st.one_of(st.lists(scalars, max_size=4), st.lists(scalars, max_size=2).map(tuple))
-objects = st.dictionaries(st.sampled_from(["x", "y"]), scalars, max_size=2)
+# Elements have the attributes that the rules inside `any` and `every` name.
+objects = st.fixed_dictionaries(
+    {},
+    optional={
+        **dict.fromkeys(("a", "b", "größe", "x"), st.one_of(scalars, lists)),
+        "c": st.fixed_dictionaries({}, optional={"d": st.one_of(scalars, lists)}),
+    },
+)
 values = st.one_of(scalars, scalars, scalars, lists, objects, st.lists(objects, max_size=2))
 flat = dict.fromkeys((*NAMES, "unknown"), values)
 nested = dict.fromkeys(("a", "b", "größe"), values) | {

@@ -2,9 +2,11 @@
 
 `read` yields an `ImportedRule` for each rule that can be said exactly, and a `NotImported`, with
 the reason and the place, for each one that cannot. An imported rule means, event by event, what the
-original means where it lives.
+original means where it lives. Where events of some kind are read in another way there, the rule
+names this kind in `differs`.
 
     imported          what an importer yields
+    differences       kinds of events of which a rule may answer otherwise than its original
     formats           the formats by name, and `read`
     json_documents    files that hold one JSON value, or one on each line
     records           the rules in such a value: ids, conditions, and what else is said of them
@@ -21,7 +23,8 @@ Each format has a module or a package of its own, with a function `read_rules(so
 which is imported only when the format is read.
 """
 
+from matchwood.imports.differences import EVENT_KINDS
 from matchwood.imports.formats import FORMATS, read
 from matchwood.imports.imported import ImportedRule, Inexpressible, NotImported
 
-__all__ = ["FORMATS", "ImportedRule", "Inexpressible", "NotImported", "read"]
+__all__ = ["EVENT_KINDS", "FORMATS", "ImportedRule", "Inexpressible", "NotImported", "read"]

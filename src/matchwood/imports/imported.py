@@ -17,6 +17,8 @@ class ImportedRule:
     tags: tuple[str, ...] = ()
     priority: float = 0.0
     data: dict[str, Any] = field(default_factory=dict)  # what else the source says of the rule
+    # Of which events it may answer otherwise than the original, as names of `EVENT_KINDS`.
+    differs: tuple[str, ...] = ()
 
     def row(self) -> dict[str, Any]:
         """The rule as a row of a table of rules; what it does not have is left out."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from matchwood.imports.differences import EVENT_KINDS
 from matchwood.imports.imported import ImportedRule, Inexpressible, NotImported
 from matchwood.imports.json_documents import JsonDocument, plain_json, read_json
 from matchwood.language import RuleError
@@ -74,13 +75,17 @@ def _record(value: Any, source: str, name: str, columns: Columns) -> Record | No
 
 
 def imported(
-    record: Record | NotImported, rule_of: Callable[[Record], Node]
+    record: Record | NotImported, rule_of: Callable[[Record, set[str]], Node]
 ) -> ImportedRule | NotImported:
-    """The rule of a record, or why there is none."""
+    """The rule of a record, or why there is none.
+
+    `rule_of` adds to the set the kinds of events of which the rule may answer otherwise.
+    """
     if isinstance(record, NotImported):
         return record
+    differs: set[str] = set()
     try:
-        rule = str(rule_of(record))
+        rule = str(rule_of(record, differs))
     except (Inexpressible, RuleError) as error:
         return NotImported(record.source, str(error), record.id)
     except RecursionError:
@@ -96,4 +101,5 @@ def imported(
         tuple(map(str, tags)) if isinstance(tags, list) else (),
         priority if isinstance(priority, int | float) else 0,
         {key: value for key, value in data.items() if key not in ("rule", "source")},
+        tuple(kind for kind in EVENT_KINDS if kind in differs),
     )

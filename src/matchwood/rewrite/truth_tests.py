@@ -42,7 +42,7 @@ _OF_TEST = {"true": (_TRUE, _NOT_TRUE), "false": (_FALSE, _NOT_FALSE)}
 def push_truth_tests(tree: Node) -> Node:
     """A rule that is true of the same events, with tests of truth of single predicates only.
 
-    Tests of `xor`, and those inside of `at_least`, stay as they are.
+    Tests of `xor` within `xor`, and those inside of large `at_least`, stay as they are.
 
     >>> from matchwood.language import parse
     >>> print(push_truth_tests(parse("(p like '%x' or not q like '%y') is not true")))
@@ -66,12 +66,35 @@ def _asked(node: Node, what: int, exact: bool = False) -> Node:
     if isinstance(node, TruthTest):
         return _of_test(node, what, exact)
     if exact or what in (_NOT_TRUE, _NOT_FALSE):
+        if isinstance(node, Xor | Xnor) and not any(map(_would_grow, node.operands)):
+            return _of_parity(node, what)
         return _predicate(node, what)
     if isinstance(node, Xor | Xnor):
         node = with_operands(node, [_kept(operand) for operand in node.operands])
     if what == _TRUE:
         return node
     return opposite(node) if not node.operands else Not(node)
+
+
+def _would_grow(operand: Node) -> bool:
+    """Whether an operand of `xor` would be written three times at each of several levels."""
+    return any(isinstance(below, Xor | Xnor | TruthTest) for below in walk(operand))
+
+
+def _of_parity(node: Xor | Xnor, what: int) -> Node:
+    """A test of `xor`, which is undefined where any of its operands is."""
+    parity: Node = type(node)([_asked(operand, _TRUE, True) for operand in node.operands])
+    if what in (_FALSE, _NOT_TRUE):
+        parity = Not(parity)
+    holds = what in (_NOT_TRUE, _NOT_FALSE)
+    return node_over(Or if holds else And, [parity, *_each_unknown(node, holds)])
+
+
+def _each_unknown(node: Xor | Xnor, holds: bool) -> list[Node]:
+    """Whether each operand is undefined; if not `holds`, whether it is defined."""
+    return [
+        _of_test(TruthTest(operand, "unknown", not holds), _TRUE, True) for operand in node.operands
+    ]
 
 
 def _kept(node: Node) -> Node:
@@ -93,6 +116,8 @@ def _of_test(node: TruthTest, what: int, exact: bool) -> Node:
         return _is_unknown(inner, holds)
     if any(isinstance(below, TruthTest) for below in walk(inner)):
         return TruthTest(inner, "unknown", not holds)  # each level would double it
+    if isinstance(inner, Xor | Xnor):
+        return node_over(Or if holds else And, _each_unknown(inner, holds))
     if holds:
         return node_over(And, [_asked(inner, each, exact) for each in (_NOT_TRUE, _NOT_FALSE)])
     return node_over(Or, [_asked(inner, each, exact) for each in (_TRUE, _FALSE)])

@@ -140,6 +140,38 @@ def test_options_of_sigma(command, files: Path) -> None:
     ]
 
 
+PATTERN = '{"Rules": [{"Name": "open", "EventPattern": "{\\"a\\": [{\\"exists\\": true}]}"}]}'
+MAY_DIFFER = "1 rule may differ from the original for events with "
+NESTED = "a list directly in a list (nested-lists)"
+NULLS = "null, which counts as missing (nulls)"
+
+
+def test_says_for_which_events_rules_differ(command, files: Path) -> None:
+    (files / "rules.json").write_text(PATTERN)
+    _import = ("import", "eventbridge", "rules.json", "-o", "rules.jsonl")
+    code, _, err = command(*_import)
+    assert (code, err.splitlines()) == (
+        0,
+        ["1 rule imported, 0 not", MAY_DIFFER + NULLS, MAY_DIFFER + NESTED],
+    )
+    _, out, _ = command(*_import, "--json")
+    assert json.loads(out)["differs"] == {"nulls": ["open"], "nested-lists": ["open"]}
+    _, _, err = command(*_import, "--without", "nulls")
+    assert err.splitlines() == ["1 rule imported, 0 not", MAY_DIFFER + NESTED]
+    (files / "rules.jsonl").unlink()
+    code, _, err = command(*_import, "--strict", "--without", "nulls")
+    assert (code, (files / "rules.jsonl").exists()) == (1, False)
+    assert err.splitlines() == [
+        f"rules.json, rule 1: rule 'open': it may differ for events with {NESTED}; "
+        "--without nested-lists says that there are none",
+        "0 rules imported, 1 not; nothing was written, because of --strict",
+    ]
+    code, _, err = command(*_import, "--strict", "--without", "nulls", "--without", "nested-lists")
+    assert (code, err) == (0, "1 rule imported, 0 not\n")
+    code, _, err = command(*_import, "--without", "pi")
+    assert (code, "--without takes nulls, " in err) == (2, True)
+
+
 def test_without_pysigma(command, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if name.startswith("matchwood.imports.sigma")]:
         monkeypatch.delitem(sys.modules, name)

@@ -104,6 +104,7 @@ def _compared(value: Any, word: str, inner: Any) -> bool:
             return not any(_equal(value, each) for each in listed)
         return not any(_compared(value, word, each) for each in listed)
     if word == "numeric":
+        number = number and float(value) == value
         pairs = zip(inner[::2], inner[1::2], strict=True)
         return number and all(COMPARE[op](value, bound) for op, bound in pairs)
     if not isinstance(value, str):

@@ -7,6 +7,7 @@ from typing import Any
 from matchwood.imports import ImportedRule, NotImported, read
 
 PATTERN = {"source": ["shop"], "detail": {"state": ["paid"]}}
+DIFFERS = ("nested-lists",)
 TEXT = "detail.state = 'paid' and source = 'shop'"
 
 
@@ -21,7 +22,7 @@ def rules(path: Path) -> list[ImportedRule | NotImported]:
 
 def test_a_pattern_is_named_after_its_file(tmp_path: Path) -> None:
     path = written(tmp_path / "paid.json", PATTERN)
-    assert rules(path) == [ImportedRule("paid", TEXT, str(path))]
+    assert rules(path) == [ImportedRule("paid", TEXT, str(path), differs=DIFFERS)]
 
 
 def test_rules_as_the_command_line_lists_them(tmp_path: Path) -> None:
@@ -43,6 +44,7 @@ def test_rules_as_the_command_line_lists_them(tmp_path: Path) -> None:
         f"{path}, rule 1",
         "Paid orders",
         data={"State": "ENABLED", "EventBusName": "default"},
+        differs=DIFFERS,
     )
     assert [(each.id, each.reason) for each in others if isinstance(each, NotImported)] == [
         ("nightly", "a rule with a schedule and no pattern matches no event"),
@@ -62,8 +64,10 @@ def test_lines_of_rules_with_ids(tmp_path: Path) -> None:
     ]
     path = written(tmp_path / "rules.jsonl", "\n".join(map(json.dumps, lines)) + "\n\n[1\n")
     found = rules(path)
-    assert found[0] == ImportedRule("7", TEXT, f"{path}:1", "T", ("x",), 2.5, {"team": "a"})
-    assert found[1] == ImportedRule("rules-2", TEXT, f"{path}:2")
+    assert found[0] == ImportedRule(
+        "7", TEXT, f"{path}:1", "T", ("x",), 2.5, {"team": "a"}, DIFFERS
+    )
+    assert found[1] == ImportedRule("rules-2", TEXT, f"{path}:2", differs=DIFFERS)
     assert [str(each).removeprefix(str(path)) for each in found[2:]] == [
         ":3: rule 'rules-3': expected an object, found str",
         ":5: not JSON: Expecting ',' delimiter at line 1, column 3",

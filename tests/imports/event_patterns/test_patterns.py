@@ -1,12 +1,20 @@
 """A pattern as a rule is true of the events that the pattern matches."""
 
 import json
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from imports.event_patterns import naive_event_ruler
 from matchwood.imports import Inexpressible
+from matchwood.imports.differences import (
+    ADDRESSES,
+    DOTTED_NAMES,
+    LARGE_NUMBERS,
+    NESTED_LISTS,
+    NULLS,
+)
 from matchwood.imports.event_patterns.patterns import rule_of_pattern, rule_of_policy
 from matchwood.imports.json_documents import read_json
 from matchwood.lab.workloads.random_patterns import RandomPatterns
@@ -31,6 +39,83 @@ def test_random_patterns_match_as_event_ruler() -> None:
             assert (evaluate(rule, event) is True) == expected, (pattern, event, str(rule))
             matched += expected
     assert matched > 300
+
+
+# Whether an event has what it takes to be of a kind.
+OF_KIND: dict[str, Callable[[str, Any], bool]] = {
+    NULLS: lambda name, value: value is None,
+    NESTED_LISTS: lambda name, value: (
+        isinstance(value, list) and any(isinstance(each, list) for each in value)
+    ),
+    LARGE_NUMBERS: lambda name, value: isinstance(value, int) and abs(value) > 2**53,
+    ADDRESSES: lambda name, value: isinstance(value, str | int),
+    DOTTED_NAMES: lambda name, value: "." in name,
+}
+
+
+def test_a_rule_names_the_events_of_which_it_answers_otherwise() -> None:
+    found = set()
+    for seed in range(800):
+        drawn = RandomPatterns(seed, unusual=True)
+        pattern = drawn.pattern()
+        differs: set[str] = set()
+        rule = parse(str(rule_of_pattern(read_json(json.dumps(pattern)), DETAIL, differs)))
+        for _ in range(5):
+            event = drawn.event()
+            expected = naive_event_ruler.matches(pattern, event)
+            if (evaluate(rule, event) is True) != expected:
+                parts = list(parts_of(event))
+                reasons = {kind for kind in differs if any(OF_KIND[kind](*each) for each in parts)}
+                assert reasons, (pattern, event, str(rule), differs)
+                found |= reasons
+    assert found >= {NULLS, NESTED_LISTS, DOTTED_NAMES}
+
+
+def parts_of(value: Any) -> Iterator[tuple[str, Any]]:
+    """All values of an event with the names that they have there."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield name, inner
+            yield from parts_of(inner)
+    for each in value if isinstance(value, list) else ():
+        yield "", each
+        yield from parts_of(each)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "kinds"),
+    [
+        ({"a": ["x", 5, True, {"prefix": "y"}, {"wildcard": "*"}]}, set()),
+        ({"a": [{"exists": True}]}, {NULLS}),
+        ({"a": [{"exists": False}]}, {NULLS}),
+        ({"a": [{"anything-but": "x"}]}, {NULLS}),
+        ({"a": [{"numeric": [">", 5]}]}, {LARGE_NUMBERS}),
+        ({"a": [{"numeric": [">", 5, "<", 1e9]}]}, set()),
+        ({"a": [{"numeric": ["=", 5]}]}, set()),
+        ({"a": [{"cidr": "10.0.0.0/8"}]}, {ADDRESSES}),
+        ({"a": ["2001:db8::1"]}, {ADDRESSES}),
+        ({"o": {"a": [1], "b": [2]}}, {DOTTED_NAMES}),
+        ({"o": {"a": [1]}, "p": {"a": [2]}}, set()),
+        ({"detail": {"a": [1], "b": [2]}}, set()),
+        ({"$or": [{"o": {"a": [1]}}, {"o": {"b": [1]}}]}, set()),
+    ],
+)
+def test_kinds_of_events(pattern: Any, kinds: set[str]) -> None:
+    differs: set[str] = set()
+    rule_of_pattern(read_json(json.dumps(pattern)), DETAIL, differs)
+    assert differs == kinds | {NESTED_LISTS}
+
+
+def test_an_integer_that_is_no_float_is_in_no_range_of_event_ruler() -> None:
+    pattern, event = {"a": [{"numeric": [">", 5]}]}, {"a": 2**53 + 1}
+    assert not naive_event_ruler.matches(pattern, event)
+    assert evaluate(parse(imported(pattern)), event) is True
+
+
+def test_attributes_of_messages_are_not_nested() -> None:
+    differs: set[str] = set()
+    rule_of_policy({"a.b": [{"exists": True}], "a.c": [1]}, differs)
+    assert differs == {NULLS}
 
 
 MATCHING: list[tuple[dict[str, Any], list[dict[str, Any]], list[dict[str, Any]]]] = [

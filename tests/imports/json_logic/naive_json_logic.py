@@ -112,6 +112,8 @@ def _number(value: Any) -> float:
     text = _text(value).strip()
     if text == "":
         return 0.0
+    if re.fullmatch(r"0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO][0-7]+", text):
+        return float(int(text, 0))
     if re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?Infinity", text, re.IGNORECASE):
         return float(text)
     return math.nan
@@ -131,7 +133,7 @@ def _is_number(value: Any) -> bool:
 
 def _strictly(left: Any, right: Any) -> bool:
     if _is_number(left) and _is_number(right):
-        return bool(left == right)
+        return float(left) == float(right)
     if isinstance(left, list | dict) or isinstance(right, list | dict):
         return left is right
     return type(left) is type(right) and bool(left == right)
@@ -140,6 +142,10 @@ def _strictly(left: Any, right: Any) -> bool:
 def _loosely(left: Any, right: Any) -> bool:
     if left is None or right is None:
         return left is right
+    if isinstance(left, list | dict) and isinstance(right, list | dict):
+        return left is right
+    left = _text(left) if isinstance(left, list | dict) else left
+    right = _text(right) if isinstance(right, list | dict) else right
     if isinstance(left, str) and isinstance(right, str):
         return left == right
     return _number(left) == _number(right)
@@ -148,6 +154,12 @@ def _loosely(left: Any, right: Any) -> bool:
 def _ordered(op: str, left: Any, right: Any) -> bool:
     a: Any = left
     b: Any = right
-    if not (isinstance(left, str) and isinstance(right, str)):
+    if isinstance(left, list | dict):
+        a = left = _text(left)
+    if isinstance(right, list | dict):
+        b = right = _text(right)
+    if isinstance(left, str) and isinstance(right, str):
+        a, b = left.encode("utf-16-be"), right.encode("utf-16-be")
+    else:
         a, b = _number(left), _number(right)
     return bool({"<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}[op])

@@ -1,12 +1,23 @@
 """An expression of JSONLogic as a rule is true of the data of which the expression is truthy."""
 
 import json
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from imports.json_logic import naive_json_logic
 from matchwood.imports import Inexpressible
+from matchwood.imports.differences import (
+    EMPTY_STRINGS,
+    LARGE_NUMBERS,
+    LISTS,
+    MISSING_STRINGS,
+    NULLS,
+    NUMBER_STRINGS,
+    RARE_CHARACTERS,
+    ROUNDED_SUMS,
+)
 from matchwood.imports.json_documents import read_json
 from matchwood.imports.json_logic.conversion import rule_of_logic
 from matchwood.lab.workloads.random_logic import RandomLogic, TypedLogic
@@ -30,6 +41,106 @@ def test_random_expressions(drawn: Any, typed: bool) -> None:
             assert (evaluate(rule, data) is True) == expected, (logic, data, str(rule))
             true += expected
     assert 800 < true < 3_200
+
+
+BOTH_LARGE = {"a": 2**53, "b": 2**53 + 1}
+
+# Whether an event has what it takes to be of a kind.
+OF_KIND: dict[str, Callable[[Any], bool]] = {
+    NULLS: lambda value: value is None,
+    LISTS: lambda value: isinstance(value, list | dict),
+    LARGE_NUMBERS: lambda value: isinstance(value, int) and abs(value) > 2**53,
+    NUMBER_STRINGS: lambda value: (
+        isinstance(value, str) and len(value) > 1 and "-" not in value[:1]
+    ),
+    ROUNDED_SUMS: lambda value: isinstance(value, int | float) and value not in (0, 1, 2, 5, -3),
+    RARE_CHARACTERS: lambda value: value == "\U0001f600",
+    MISSING_STRINGS: lambda value: value == "-5",
+    EMPTY_STRINGS: lambda value: value == "",
+}
+
+
+@pytest.mark.parametrize(("drawn", "typed"), [(RandomLogic, False), (TypedLogic, True)])
+def test_a_rule_names_the_events_of_which_it_answers_otherwise(drawn: Any, typed: bool) -> None:
+    found = set()
+    for seed in range(300):
+        chosen = drawn(seed, unusual=True)
+        logic = chosen.logic()
+        differs: set[str] = set()
+        rule = parse(str(rule_of_logic(read_json(json.dumps(logic)), typed, differs)))
+        for _ in range(10):
+            data = chosen.data()
+            expected = naive_json_logic.truthy(naive_json_logic.apply(logic, data))
+            if (evaluate(rule, data) is True) != expected:
+                values = list(values_in(data))
+                reasons = {kind for kind in differs if any(map(OF_KIND[kind], values))}
+                assert reasons, (logic, data, str(rule), differs)
+                found |= reasons
+    seen = {ROUNDED_SUMS, LISTS} if typed else {NULLS, LISTS, LARGE_NUMBERS, NUMBER_STRINGS}
+    assert found >= seen
+
+
+def values_in(value: Any) -> Iterator[Any]:
+    """All values of an event, at any depth, but the event itself."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for each in inner:
+        yield each
+        yield from values_in(each)
+
+
+@pytest.mark.parametrize(
+    ("logic", "typed", "kinds", "data"),
+    [
+        ({"==": [{"var": ["a", 5]}, 5]}, False, {NULLS, LISTS, NUMBER_STRINGS}, {"a": None}),
+        ({"==": [{"var": "a"}, 100]}, False, {LISTS, NUMBER_STRINGS}, {"a": "1e2"}),
+        ({"<": [{"var": "a"}, 100]}, False, {LISTS, NUMBER_STRINGS}, {"a": "0x10"}),
+        ({"===": [{"var": "a"}, "x"]}, False, {LISTS}, {"a": ["x"]}),
+        ({"<": [{"var": "a"}, "x"]}, False, {LISTS}, {"a": ["z", "b"]}),
+        ({"in": [{"var": "a"}, ["x", "y"]]}, False, {LISTS}, {"a": ["x"]}),
+        ({"===": [{"var": "a.b"}, 1]}, True, {LISTS}, {"a": [{"b": 1}]}),
+        ({"===": [{"var": "a"}, 2**53]}, True, {LARGE_NUMBERS}, {"a": 2**53 + 1}),
+        ({"===": [{"var": "a"}, {"var": "b"}]}, False, {LARGE_NUMBERS}, BOTH_LARGE),
+        (
+            {"==": [{"+": [{"var": "a"}, {"var": "b"}]}, 0.3]},
+            True,
+            {ROUNDED_SUMS},
+            {"a": 0.1, "b": 0.2},
+        ),
+        (
+            {"<": [{"var": "a"}, {"var": "b"}]},
+            True,
+            {LARGE_NUMBERS, MISSING_STRINGS, RARE_CHARACTERS},
+            {"a": "\U0001f600", "b": "\uffff"},
+        ),
+        (
+            {"<": [{"var": "a"}, {"var": "b"}]},
+            True,
+            {LARGE_NUMBERS, MISSING_STRINGS, RARE_CHARACTERS},
+            {"a": "-5"},
+        ),
+        (
+            {"in": [{"var": "a"}, {"var": "b"}]},
+            True,
+            {NULLS, EMPTY_STRINGS, LARGE_NUMBERS},
+            {"a": "", "b": ""},
+        ),
+        ({"in": [None, {"var": "a"}]}, True, {NULLS}, {"a": [None]}),
+        ({"!": {"var": "a"}}, True, {LISTS}, {"a": [0]}),
+        ({"missing": ["a"]}, True, {LISTS}, {"a": [""]}),
+        # What is converted exactly differs of no event.
+        ({"!!": {"var": "a"}}, False, set(), None),
+        ({"some": [{"var": "a"}, {"in": ["x", {"var": "b"}]}]}, False, set(), None),
+        ({"==": [{"var": "a"}, "x"]}, True, set(), None),
+        ({">": [{"var": "a"}, 5]}, True, set(), None),
+    ],
+)  # fmt: skip
+def test_kinds_of_events(logic: Any, typed: bool, kinds: set[str], data: Any) -> None:
+    differs: set[str] = set()
+    rule = parse(str(rule_of_logic(read_json(json.dumps(logic)), typed, differs)))
+    assert differs == kinds
+    if data is not None:
+        expected = naive_json_logic.truthy(naive_json_logic.apply(logic, data))
+        assert (evaluate(rule, data) is True) != expected
 
 
 # An expression, data of which it is truthy, and data of which it is not.

@@ -39,7 +39,7 @@ EXPECTED = {
     "few": ("event_p50_us", {"match", "match in between", "rule-engine"}),
     "files": ("load_ms", {"checked", "trusted"}),
     "gpu": ("program_ms", {"abe 1,000"}),
-    "imported": ("wrong_answers", {"eventbridge", "jsonlogic", "jsonlogic, typed"}),
+    "imported": ("answers_checked", {"eventbridge", "jsonlogic", "jsonlogic, typed"}),
     "json_events": ("single_events_per_second", {"lots", "logs", "detections"}),
     "matcher_soak": ("rss_mib", {"start", "1/4", "4/4", "trimmed"}),
     "named_lists": ("change_and_match_ms", {"second list"}),

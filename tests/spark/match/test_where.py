@@ -5,7 +5,8 @@ and `xnor` are <> and = of booleans, and a backslash or a quote in a string is e
 Left out, because Spark's answer differs: NaN, which is the greatest number there; values of the
 wrong family, which Spark casts; regular expressions beyond what Java and RE2 have in common;
 integers beside literals of more than 64 bits, of which Spark's optimiser takes `null` for false or
-true (4.3: `i not between 9223372036854775809 and -3` is true where i is null).
+true (4.3: `i not between 9223372036854775809 and -3` is true where i is null); `in` of several
+families, which Spark casts. `rlike any` and lists with names are written one by one.
 """
 
 import math
@@ -15,15 +16,16 @@ from typing import ClassVar
 
 import pytest
 
-from language.sql_values import CASED, DECIMALS, DOUBLES, INTEGERS, LISTS, STRINGS, TIMES
+from language.sql_values import CASED, DECIMALS, DOUBLES, INTEGERS, LISTS, OBJECTS, STRINGS, TIMES
 from language.sql_values import SMALL as SUMMANDS
-from language.test_sql_engines import Writer, quoted
+from language.test_sql_engines import LOOKED_UP, NAMED, Writer, quoted
 from matchwood import parse
 from matchwood.language import evaluate
 from matchwood.spark import compile_rules, match_events
 
 pytestmark = pytest.mark.spark
 
+EXPRESSIONS = ["", "a", "^a", "b$", "^(a|é)+$", "(?i)AB", "^[a-c].*$", "[0-9]+"]
 RULES, EVENTS = 60, 60
 # Rules that Spark is also asked by `where`, one after the other.
 WHERE = 12
@@ -58,6 +60,7 @@ class SparkWriter(Writer):
         "n1": ("int", SUMMANDS),
         "n2": ("int", SUMMANDS),
         "x1": ("array<int>", LISTS),
+        "y1": ("array<struct<p: int, q: string>>", OBJECTS),
     }
 
     def sql_time(self, value):
@@ -78,16 +81,28 @@ class SparkWriter(Writer):
         return f"{start} {quoted(pattern)}", f"{start} {spark_quoted(pattern)}"
 
     def like_many(self):
-        name, which = self.rng.choice(["s1", "s2"]), self.rng.choice(["any", "all"])
-        patterns = [self.pattern() for _ in range(self.rng.randint(1, 3))]
-        start = f"{name} like {which}"
+        return self.as_in_spark(self.rng.choice(["s1 like", "s2 like"]), self.pattern)
+
+    def ilike_many(self):
+        return self.as_in_spark("c1 ilike", self.cased_pattern)
+
+    def as_in_spark(self, start, pattern):
+        """`any` or `all` of some patterns, which Spark has too."""
+        which = self.rng.choice(["any", "all"])
+        patterns = [pattern() for _ in range(self.rng.randint(1, 3))]
         written = [", ".join(map(quote, patterns)) for quote in (quoted, spark_quoted)]
-        return f"{start} ({written[0]})", f"{start} ({written[1]})"
+        return f"{start} {which} ({written[0]})", f"{start} {which} ({written[1]})"
+
+    def rlike_many(self):
+        return self.many("s1 rlike", lambda: self.rng.choice(EXPRESSIONS), "s1 rlike {}")
+
+    def sql_text(self, text):
+        return spark_quoted(text)
 
     def elements(self):
-        number, op = self.rng.randint(-2, 6), self.rng.choice(["=", "<", ">=", "!="])
         word, function = self.rng.choice([("any", "exists"), ("every", "forall")])
-        return f"{word}(x1, it {op} {number})", f"{function}(x1, e -> e {op} {number})"
+        name, inside, within = self.element_rule()
+        return f"{word}({name}, {inside})", f"{function}({name}, e -> {within})"
 
     def operands(self):
         return [
@@ -101,17 +116,19 @@ class SparkWriter(Writer):
         ]
 
     def leaves(self):
-        return [*super().leaves(), self.ilike, self.rlike, self.elements]
+        return [
+            *super().leaves(),
+            *(self.ilike, self.ilike_many, self.rlike, self.rlike_many),
+            *(self.elements, self.in_list),
+        ]
 
     def ilike(self):
-        pattern = "".join(self.rng.choices(["%", "_", "a", "B", "é", "Ö", "\\%"], k=2))
+        pattern = self.cased_pattern()
         start = f"c1 {self.negation()}ilike"
         return f"{start} {quoted(pattern)}", f"{start} {spark_quoted(pattern)}"
 
     def rlike(self):
-        pattern = self.rng.choice(
-            ["", "a", "^a", "b$", "^(a|é)+$", "(?i)AB", "^[a-c].*$", "[0-9]+"]
-        )
+        pattern = self.rng.choice(EXPRESSIONS)
         rule = f"{self.rng.choice(['s1', 's2'])} {self.negation()}rlike {quoted(pattern)}"
         return rule, rule
 
@@ -138,7 +155,7 @@ def test_the_rows_of_where(spark, seed):
     assert compiled.rejected.collect() == []
     ours = {
         (row["key"], row["rule_id"])
-        for row in match_events(events, compiled, keep=["key"]).collect()
+        for row in match_events(events, compiled, keep=["key"], lists=NAMED).collect()
     }
 
     answers = events.select(
@@ -147,7 +164,7 @@ def test_the_rows_of_where(spark, seed):
     for number, (rule, sql) in enumerate(rules):
         tree = parse(rule)
         for row in answers:
-            truth = evaluate(tree, given[row["key"]])
+            truth = evaluate(tree, given[row["key"]], lists=LOOKED_UP)
             assert truth is row[f"r{number}"], (rule, sql, given[row["key"]])
             assert ((row["key"], number) in ours) == (truth is True), (rule, given[row["key"]])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +11,7 @@ import typer
 
 from matchwood.cli.arguments import AsJson
 from matchwood.cli.entry_point import app, dumps, misuse, print_json
-from matchwood.imports import FORMATS, ImportedRule, NotImported, read
+from matchwood.imports import EVENT_KINDS, FORMATS, ImportedRule, NotImported, read
 
 
 @app.command(name="import")
@@ -27,6 +28,14 @@ def import_rules(
         bool,
         typer.Option("--strict", help="Write nothing if any rule cannot be imported exactly."),
     ] = False,
+    without: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--without",
+            metavar="KIND",
+            help="No event is of this kind, so it does not matter what rules answer of it.",
+        ),
+    ] = None,
     pipelines: Annotated[
         list[str] | None,
         typer.Option(
@@ -103,6 +112,7 @@ def import_rules(
     for source in sources:
         if not source.exists():
             misuse(f"{source}: no such file or folder")
+    never = _kinds(without or [])
     given = {
         "pipelines": pipelines,
         "text_patterns": text_patterns,
@@ -123,8 +133,11 @@ def import_rules(
     refused: list[NotImported] = []
     for each in found:
         if isinstance(each, ImportedRule):
-            rules.append(each)
-            continue
+            each = replace(each, differs=tuple(k for k in each.differs if k not in never))
+            if not (strict and each.differs):
+                rules.append(each)
+                continue
+            each = NotImported(each.source, _differing(each.differs), each.id)
         refused.append(each)
         if not as_json or output is None:  # standard output is for the rules
             print(each, file=sys.stderr)
@@ -134,6 +147,20 @@ def import_rules(
         _write(rules, output)
     _summarise(rules, refused, output, strict, as_json)
     raise typer.Exit(1 if refused else 0)
+
+
+def _kinds(names: list[str]) -> list[str]:
+    unknown = [name for name in names if name not in EVENT_KINDS]
+    if unknown:
+        misuse(f"--without takes {', '.join(EVENT_KINDS)}; found {unknown[0]!r}")
+    return names
+
+
+def _differing(kinds: tuple[str, ...]) -> str:
+    """Why --strict refuses a rule."""
+    listed = "; ".join(f"{EVENT_KINDS[kind]} ({kind})" for kind in kinds)
+    options = " ".join(f"--without {kind}" for kind in kinds)
+    return f"it may differ for events with {listed}; {options} says that there are none"
 
 
 def _pairs(texts: list[str], option: str) -> dict[str, str]:
@@ -163,13 +190,23 @@ def _summarise(
     as_json: bool,
 ) -> None:
     written = 0 if strict and refused else len(rules)
+    differing = {kind: [each.id for each in rules if kind in each.differs] for kind in EVENT_KINDS}
     if as_json and output is not None:
+        differs = {kind: ids for kind, ids in differing.items() if ids}
         listed = [{"id": each.id, "source": each.source, "reason": each.reason} for each in refused]
-        print_json({"file": str(output), "imported": written, "not_imported": listed})
-    else:
-        sentence = (
-            f"{written:,} {'rule' if written == 1 else 'rules'} imported, {len(refused):,} not"
+        print_json(
+            {"file": str(output), "imported": written, "not_imported": listed, "differs": differs}
         )
+    else:
+        sentence = f"{_counted(written)} imported, {len(refused):,} not"
         if strict and refused:
             sentence += "; nothing was written, because of --strict"
+        for kind, ids in differing.items() if written else ():
+            if ids:
+                events = f"events with {EVENT_KINDS[kind]} ({kind})"
+                sentence += f"\n{_counted(len(ids))} may differ from the original for {events}"
         print(sentence, file=sys.stderr)
+
+
+def _counted(rules: int) -> str:
+    return f"{rules:,} {'rule' if rules == 1 else 'rules'}"

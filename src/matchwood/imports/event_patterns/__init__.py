@@ -12,5 +12,6 @@ one list, the same object must have them all.
     sns            files of filter policies, and attributes of subscriptions
 
 matchwood does not tell null from a missing attribute: a rule means of an event what the pattern
-means of the event without its nulls, and a pattern that asks for null alone is not imported.
+means of the event without its nulls. A pattern that asks for null alone is not imported, and a rule
+for which nulls may matter says so, as it does of other events that event-ruler reads otherwise.
 """

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ipaddress
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
 from matchwood.imports.connectives import all_of, any_of
+from matchwood.imports.differences import ADDRESSES, FIRST_ROUNDED, LARGE_NUMBERS, NULLS
 from matchwood.imports.event_patterns.spellings import (
     ignoring_case,
     of_wildcards,
@@ -33,6 +35,7 @@ class FieldTests:
     literals: list[Any] = field(default_factory=list)
     patterns: dict[str, list[str]] = field(default_factory=dict)  # by like, ilike and rlike
     others: list[ValueTest] = field(default_factory=list)
+    differs: set[str] = field(default_factory=set)  # for which kinds of events
 
     @property
     def of_values(self) -> bool:
@@ -40,7 +43,7 @@ class FieldTests:
         return bool(self.literals or self.patterns or self.others)
 
     def without_absent(self) -> FieldTests:
-        return FieldTests(False, False, self.literals, self.patterns, self.others)
+        return replace(self, absent=False, null=False)
 
     def rule(self, subject: Attr) -> Node:
         """The rule that an attribute, or an element, passes."""
@@ -116,6 +119,7 @@ def _add_network(
     mapped = ipaddress.IPv6Network("::ffff:0:0/96")
     if isinstance(network, ipaddress.IPv6Network) and network.overlaps(mapped):
         raise Inexpressible("addresses of IPv4 within IPv6 are compared as those of IPv4", place)
+    tests.differs.add(ADDRESSES)
     tests.others.append(lambda subject: subject.in_network(str(network)))
 
 
@@ -159,6 +163,7 @@ def _wildcard(tests: FieldTests, value: Any, place: str) -> None:
 def _exists(tests: FieldTests, value: Any, place: str) -> None:
     if not isinstance(value, bool):
         raise Inexpressible("expected true or false", place)
+    tests.differs.add(NULLS)
     if value:
         tests.others.append(has_value)
     else:
@@ -187,12 +192,14 @@ def _numeric(tests: FieldTests, value: Any, place: str) -> None:
             tests.literals.append(bound)
         else:
             tests.others.append(lambda subject: Comparison(subject.name, op, bound))
+            _note_rounded(tests, {op: bound})
         return
     upper_op, upper = value[2], number_of(value[3], f"{place}[3]")
     if op not in (">", ">=") or upper_op not in ("<", "<="):
         raise Inexpressible("a range is written with > or >=, then with < or <=", place)
     if bound >= upper:
         raise Inexpressible("the lower bound of a range is less than the upper one", place)
+    _note_rounded(tests, {op: bound, upper_op: upper})
     if (op, upper_op) == (">=", "<="):
         tests.others.append(lambda subject: subject.between(bound, upper))
     else:  # the same value of a list, which `a > 0 and a < 5` does not ask
@@ -200,8 +207,17 @@ def _numeric(tests: FieldTests, value: Any, place: str) -> None:
         tests.others.append(lambda subject: subject.any(within))
 
 
+def _note_rounded(tests: FieldTests, bounds: dict[str, Any]) -> None:
+    """An integer that no float of 64 bits holds is in no range of event-ruler."""
+    lower = bounds.get(">", bounds.get(">=", -math.inf))
+    upper = bounds.get("<", bounds.get("<=", math.inf))
+    if lower < -FIRST_ROUNDED or upper > FIRST_ROUNDED:
+        tests.differs.add(LARGE_NUMBERS)
+
+
 def _anything_but(tests: FieldTests, value: Any, place: str) -> None:
     """Some value that is none of these; numbers and booleans are no strings, so they pass."""
+    tests.differs.add(NULLS)
     if isinstance(value, dict):
         refused = _patterns_refused(value, place)
     else:

@@ -37,6 +37,19 @@ class PatternField:
         return self.tests.rule(attr(".".join(self.path[depth:])))
 
 
+def shares_objects(
+    paths: Iterable[tuple[str, ...]], never_lists: frozenset[tuple[str, ...]]
+) -> bool:
+    """Whether several fields are in what may be a list of objects."""
+    seen: set[tuple[str, ...]] = set()
+    for path in paths:
+        around = {path[:length] for length in range(1, len(path))} - never_lists
+        if around & seen:
+            return True
+        seen |= around
+    return False
+
+
 def conditions(
     fields: Iterable[PatternField], never_lists: frozenset[tuple[str, ...]]
 ) -> list[Node]:

@@ -37,12 +37,12 @@ def read_rules(sources: Sequence[Path]) -> Iterator[ImportedRule | NotImported]:
             yield imported(record, _rule)
 
 
-def _rule(record: Record) -> Node:
+def _rule(record: Record, differs: set[str]) -> Node:
     if record.fields.get("State") == "DISABLED":
         raise Inexpressible("the rule is disabled, and matches nothing")
     if record.condition is None:
         raise Inexpressible(_without_pattern(record.fields))
-    return rule_of_pattern(record.condition, OBJECTS)
+    return rule_of_pattern(record.condition, OBJECTS, differs)
 
 
 def _without_pattern(fields: dict[str, Any]) -> str:

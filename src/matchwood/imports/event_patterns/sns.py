@@ -43,10 +43,10 @@ def _read(sources: Sequence[Path], scope: str) -> Iterator[ImportedRule | NotImp
             yield document
             continue
         for record in records(document, COLUMNS):
-            yield imported(record, lambda record: _rule(record, scope))
+            yield imported(record, lambda record, differs: _rule(record, scope, differs))
 
 
-def _rule(record: Record, scope: str) -> Node:
+def _rule(record: Record, scope: str, differs: set[str]) -> Node:
     if record.fields.get("PendingConfirmation") == "true":
         raise Inexpressible("the subscription is not confirmed, and gets no message")
     if record.condition is None:
@@ -59,9 +59,9 @@ def _rule(record: Record, scope: str) -> Node:
     if scope not in SCOPES:
         raise Inexpressible(f"no scope of filter policies is called {scope!r}")
     if scope == "MessageBody":
-        return rule_of_pattern(record.condition)
+        return rule_of_pattern(record.condition, differs=differs)
     _check_flat(record.condition)
-    return rule_of_policy(record.condition)
+    return rule_of_policy(record.condition, differs)
 
 
 def _check_flat(policy: Any) -> None:

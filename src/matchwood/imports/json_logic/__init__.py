@@ -10,6 +10,6 @@ A rule that is made here is true where the expression is truthy. An expression t
 a value, such as one of `if`, becomes cases: a condition, and the value that it has then. Comparing
 two expressions compares the values of each pair of cases.
 
-matchwood does not tell null from a missing attribute, and a rule means of an event what the
-expression means of the event without its nulls.
+What some events have cannot be said of in the same way, such as a null where there is a default: a
+rule for which this may matter names these kinds of events.
 """

@@ -8,11 +8,19 @@ from decimal import Decimal
 from typing import Any
 
 from matchwood.imports.connectives import FALSE, all_of, any_of
+from matchwood.imports.differences import (
+    LARGE_NUMBERS,
+    MISSING_STRINGS,
+    NUMBER_STRINGS,
+    RARE_CHARACTERS,
+    ROUNDED_SUMS,
+)
 from matchwood.imports.imported import Inexpressible
 from matchwood.imports.json_logic.spelled_numbers import number_in, spelled
 from matchwood.imports.json_logic.values import (
     AttributeValue,
     FixedValue,
+    LogicReading,
     SumValue,
     Value,
     ValueCase,
@@ -37,14 +45,15 @@ _SURROGATES = 0xD800
 class ValueComparison:
     """How two expressions are compared: by which operator, and with which conversions.
 
-    `=` is `==`, or `===` if `strict`. With `typed`, an attribute has the type of what it is
-    compared with, so that nothing is converted but a missing attribute.
+    `=` is `==`, or `===` if `strict`. With types, an attribute has the type of what it is compared
+    with, so that nothing is converted but a missing attribute.
     """
 
-    def __init__(self, op: str, strict: bool, typed: bool, place: str) -> None:
+    def __init__(self, op: str, strict: bool, reading: LogicReading, place: str) -> None:
         self.op = op
         self.strict = strict
-        self.typed = typed
+        self.reading = reading
+        self.typed = reading.typed
         self.place = place
 
     def rule(self, left: Sequence[ValueCase], right: Sequence[ValueCase]) -> Node:
@@ -57,7 +66,7 @@ class ValueComparison:
         if isinstance(left, FixedValue) and isinstance(right, FixedValue):
             return Constant(self.fixed(left.value, right.value))
         if isinstance(left, FixedValue):
-            flipped = ValueComparison(FLIPPED[self.op], self.strict, self.typed, self.place)
+            flipped = ValueComparison(FLIPPED[self.op], self.strict, self.reading, self.place)
             return flipped._values(right, left)
         if isinstance(left, AttributeValue) and isinstance(right, FixedValue):
             return self._with_fixed(left.subject, right.value)
@@ -66,7 +75,18 @@ class ValueComparison:
         sums = isinstance(left, SumValue) or isinstance(right, SumValue)
         if not (self.typed or self.strict or sums):
             raise Inexpressible(NEEDS_TYPES.format("a comparison of two attributes"), self.place)
-        return compared(side_of(left, self.place), self.op, side_of(right, self.place))
+        first, second = side_of(left, self.place), side_of(right, self.place)
+        self._note_two(sums, first == second)
+        return compared(first, self.op, second)
+
+    def _note_two(self, sums: bool, same: bool) -> None:
+        """Two attributes or sums are compared."""
+        differs = self.reading.differs
+        differs.add(ROUNDED_SUMS if sums else LARGE_NUMBERS)
+        if same and not sums:  # JavaScript finds a list equal to itself
+            self.reading.note_single()
+        if self.op != "=" and not sums:
+            differs.add(RARE_CHARACTERS)
 
     def _sum_with_fixed(self, left: Value, value: Any) -> Node:
         if self.op == "=" and (value is None or (self.strict and not _is_number(value))):
@@ -74,6 +94,7 @@ class ValueComparison:
         number = as_number(value)
         if number is None:
             return FALSE
+        self.reading.differs.add(ROUNDED_SUMS)
         return compared(side_of(left, self.place), self.op, number)
 
     def _with_fixed(self, subject: Attr, value: Any) -> Node:
@@ -82,13 +103,16 @@ class ValueComparison:
             return FALSE
         if isinstance(value, float):  # NaN
             return FALSE
+        self.reading.note_single()
         if isinstance(value, str):
             return self._with_text(subject, value)
         number = as_number(value)
         assert number is not None
+        self.reading.note_number(number)
         if self.strict or (self.typed and value is not None):
             return Comparison(subject.name, self.op, value)
         if self.typed:
+            self.reading.differs.add(MISSING_STRINGS)
             return Comparison(subject.name, self.op, number)
         return any_of([*self._with_number(subject, number), self._spelled(subject, number)])
 
@@ -101,6 +125,7 @@ class ValueComparison:
             return of_texts
         if not number.is_finite():
             raise Inexpressible("a comparison with infinity", self.place)
+        self.reading.note_number(number)
         if self.op != "=":
             return any_of([of_texts, *self._with_number(subject, number)])
         return subject.isin(text, number, *_booleans("=", number))
@@ -117,6 +142,7 @@ class ValueComparison:
         return [of_numbers, one]
 
     def _spelled(self, subject: Attr, number: int | Decimal) -> Node:
+        self.reading.differs.add(NUMBER_STRINGS)
         return subject.rlike(spelled(self.op, number, self.place))
 
     def fixed(self, left: Any, right: Any) -> bool:

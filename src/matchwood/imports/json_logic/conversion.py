@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any, ClassVar
 
 from matchwood.imports.connectives import FALSE, TRUE, all_of, any_of, not_true
+from matchwood.imports.differences import LISTS, NULLS
 from matchwood.imports.float_numbers import number_of
 from matchwood.imports.imported import Inexpressible
 from matchwood.imports.json_logic.comparisons import NEEDS_TYPES, ValueComparison
@@ -14,6 +15,7 @@ from matchwood.imports.json_logic.membership import is_in, is_one_of
 from matchwood.imports.json_logic.values import (
     AttributeValue,
     FixedValue,
+    LogicReading,
     ValueCase,
     boolean_cases,
     falsy,
@@ -34,22 +36,24 @@ SUMS = ("+", "-", "*", "/")
 WITHOUT_RULE = ("map", "filter", "reduce", "merge", "cat", "substr", "min", "max", "%", "log")
 
 
-def rule_of_logic(logic: Any, typed: bool = False) -> Node:
+def rule_of_logic(logic: Any, typed: bool = False, differs: set[str] | None = None) -> Node:
     """The rule that is true of the events of which an expression is truthy.
 
-    With `typed`, an attribute has the type of what it is compared with, or is missing.
+    With `typed`, an attribute has the type of what it is compared with, or is missing. The kinds of
+    events of which the rule may answer otherwise are added to `differs`.
 
     >>> print(rule_of_logic({"and": [{"===": [{"var": "a"}, "x"]}, {"!": {"var": "b.c"}}]}, True))
     a = 'x' and (any(b.c, true) and (b.c in (false, 0, '')) is not true) is not true
     """
-    return _Conversion(typed).truth(logic, "")
+    return _Conversion(LogicReading(typed, set() if differs is None else differs)).truth(logic, "")
 
 
 class _Conversion:
     """The conversion of one expression, or of the expression inside `some`, `all` or `none`."""
 
-    def __init__(self, typed: bool, inside: bool = False) -> None:
-        self._typed = typed
+    def __init__(self, reading: LogicReading, inside: bool = False) -> None:
+        self._reading = reading
+        self._typed = reading.typed
         self._inside = inside  # whether the data are an element of a list
 
     def truth(self, logic: Any, place: str) -> Node:
@@ -74,7 +78,7 @@ class _Conversion:
             return any_of(all_of([when, self.truth(each, at)]) for when, each, at in branches)
         if op in self._tests:
             return self._tests[op](self, op, values, place)
-        return truthy(self.cases(logic, outer), self._typed)
+        return truthy(self.cases(logic, outer), self._reading)
 
     def cases(self, logic: Any, place: str) -> list[ValueCase]:
         """What an expression may have as its value."""
@@ -121,17 +125,19 @@ class _Conversion:
             cases = self.cases(each, f"{place}[{i}]")
             last = i == len(values) - 1
             for case in cases:
-                when = truthy([case], self._typed) if op == "or" else falsy(case, self._typed)
+                when = truthy([case], self._reading) if op == "or" else falsy(case, self._reading)
                 decided = all_of([*going_on, case.when if last else when])
                 if decided != FALSE:
                     found.append(ValueCase(decided, case.value))
-            so = truthy(cases, self._typed)
+            so = truthy(cases, self._reading)
             going_on.append(not_true(so) if op == "or" else so)
         return found
 
     def _variable(self, values: Sequence[Any], place: str) -> list[ValueCase]:
         subject = self._subject(values[0] if values else "", place)
         default = _literal(values[1], f"{place}[1]") if len(values) > 1 else None
+        if default is not None:  # which JavaScript does not take for null
+            self._reading.differs.add(NULLS)
         missing = ValueCase(subject.is_null(), FixedValue(default))
         return [ValueCase(TRUE, AttributeValue(subject)), missing]
 
@@ -146,6 +152,8 @@ class _Conversion:
         for step in path.split("."):
             if step.isdigit() or step in ("", "length"):
                 raise Inexpressible(f"{path!r} asks for a part of a list or a string", place)
+        if "." in path:  # a list of objects has no part with a name
+            self._reading.differs.add(LISTS)
         return attr(path)
 
     def _sum(self, op: str, values: Sequence[Any], place: str) -> list[ValueCase]:
@@ -179,11 +187,11 @@ class _Conversion:
     def _equality(self, op: str, values: Sequence[Any], place: str) -> Node:
         word, strict = COMPARISONS[op]
         left, right = self._two(values, place)
-        equal = ValueComparison(word, strict, self._typed, place).rule(left, right)
+        equal = ValueComparison(word, strict, self._reading, place).rule(left, right)
         return not_true(equal) if op.startswith("!") else equal
 
     def _order(self, op: str, values: Sequence[Any], place: str) -> Node:
-        comparison = ValueComparison(op, False, self._typed, place)
+        comparison = ValueComparison(op, False, self._reading, place)
         if len(values) < 3 or op.startswith(">"):
             return comparison.rule(*self._two(values, place))
         cases = [self.cases(each, f"{place}[{i}]") for i, each in enumerate(values[:3])]
@@ -200,10 +208,12 @@ class _Conversion:
         needle = self.cases(values[0], f"{place}[0]")
         if isinstance(values[1], list):
             listed = [_literal(each, f"{place}[1][{i}]") for i, each in enumerate(values[1])]
-            return any_of(all_of([case.when, is_one_of(case.value, listed)]) for case in needle)
+            return any_of(
+                all_of([case.when, is_one_of(case.value, listed, self._reading)]) for case in needle
+            )
         haystack = self.cases(values[1], f"{place}[1]")
         return any_of(
-            all_of([when, is_in(a, b, self._typed, place)])
+            all_of([when, is_in(a, b, self._reading, place)])
             for when, a, b in pairs(needle, haystack, place)
         )
 
@@ -230,7 +240,9 @@ class _Conversion:
         for i, name in enumerate(names):
             subject = self._subject(name, f"{place}[{i}]")
             empty = subject.eq("")
-            if not self._typed:
+            if self._typed:
+                self._reading.differs.add(LISTS)
+            else:
                 empty = all_of([empty, is_single(subject)])
             found.append(any_of([subject.is_null(), empty]))
         return found
@@ -242,7 +254,7 @@ class _Conversion:
         if len(path) > 1 and path[1] not in (None, []):
             raise Inexpressible("a default that is no empty list", f"{place}[0]")
         subject = self._subject(path[0] if path else "", f"{place}[0]")
-        inner = _Conversion(self._typed, inside=True).truth(values[1], f"{place}[1]")
+        inner = _Conversion(self._reading, inside=True).truth(values[1], f"{place}[1]")
         guard = TRUE if self._typed else is_list(subject)
         if op == "all":
             return all_of([guard, subject.any(True), subject.every(inner)])

@@ -28,10 +28,10 @@ def read_rules(
             yield document
             continue
         for record in records(document, COLUMNS):
-            yield imported(record, lambda record: _rule(record, typed))
+            yield imported(record, lambda record, differs: _rule(record, typed, differs))
 
 
-def _rule(record: Record, typed: bool) -> Node:
+def _rule(record: Record, typed: bool, differs: set[str]) -> Node:
     if record.condition is None:
         raise Inexpressible("the rule has no expression")
-    return rule_of_logic(record.condition, typed)
+    return rule_of_logic(record.condition, typed, differs)

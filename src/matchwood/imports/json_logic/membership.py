@@ -7,25 +7,36 @@ from decimal import Decimal
 from typing import Any
 
 from matchwood.imports.connectives import FALSE, all_of, any_of
+from matchwood.imports.differences import EMPTY_STRINGS, LARGE_NUMBERS, NULLS, ROUNDED_SUMS
 from matchwood.imports.event_patterns.spellings import verbatim
 from matchwood.imports.imported import Inexpressible
 from matchwood.imports.json_logic.comparisons import NEEDS_TYPES, strictly_equal
-from matchwood.imports.json_logic.values import AttributeValue, FixedValue, Value, is_list
+from matchwood.imports.json_logic.values import (
+    AttributeValue,
+    FixedValue,
+    LogicReading,
+    Value,
+    is_list,
+)
 from matchwood.language.builder import Attr, it
 from matchwood.language.tree import Constant, Node, compared
 
 
-def is_one_of(needle: Value, literals: Sequence[Any]) -> Node:
+def is_one_of(needle: Value, literals: Sequence[Any], reading: LogicReading) -> Node:
     """Where a value is one of some literals, without conversion."""
+    for each in literals:
+        reading.note_number(each)
     if isinstance(needle, FixedValue):
         return Constant(any(strictly_equal(needle.value, each) for each in literals))
     if isinstance(needle, AttributeValue):
+        reading.note_single()
         there = [each for each in literals if each is not None]
         return (
             needle.subject.isin(*there)
             if len(there) > 1
             else any_of(needle.subject.eq(each) for each in there)
         )
+    reading.differs.add(ROUNDED_SUMS)
     return any_of(
         compared(needle.side, "=", each)
         for each in literals
@@ -33,7 +44,7 @@ def is_one_of(needle: Value, literals: Sequence[Any]) -> Node:
     )
 
 
-def is_in(needle: Value, haystack: Value, typed: bool, place: str) -> Node:
+def is_in(needle: Value, haystack: Value, reading: LogicReading, place: str) -> Node:
     """Where a value is in another one, which is no list of literals."""
     if isinstance(haystack, FixedValue):
         return _in_literal(needle, haystack.value, place)
@@ -41,11 +52,12 @@ def is_in(needle: Value, haystack: Value, typed: bool, place: str) -> Node:
         return FALSE
     subject = haystack.subject
     if isinstance(needle, FixedValue):
-        return _literal_in(needle.value, subject, typed, place)
-    if not typed:
+        return _literal_in(needle.value, subject, reading, place)
+    if not reading.typed:
         raise Inexpressible(NEEDS_TYPES.format("a search in a string"), place)
     if not isinstance(needle, AttributeValue):
         raise Inexpressible("a sum is in no list that the rule language can name", place)
+    reading.differs.update({EMPTY_STRINGS, LARGE_NUMBERS})
     return subject.contains(needle.subject)
 
 
@@ -57,8 +69,9 @@ def _in_literal(needle: Value, text: Any, place: str) -> Node:
     raise Inexpressible("the parts of a string that is no attribute have no name", place)
 
 
-def _literal_in(value: Any, subject: Attr, typed: bool, place: str) -> Node:
+def _literal_in(value: Any, subject: Attr, reading: LogicReading, place: str) -> Node:
     """An element of a list is equal without conversion; in a string, the value is text."""
+    reading.note_number(value)
     text = _as_text(value, place)
     if not text:
         raise Inexpressible("an empty string is in every string but an empty one", place)
@@ -66,10 +79,12 @@ def _literal_in(value: Any, subject: Attr, typed: bool, place: str) -> Node:
         return subject.contains(value)
     within = all_of([subject.like(f"%{verbatim(text)}%"), subject.eq(0).is_unknown()])
     if value is None:  # with types, a list of values
+        if reading.typed:
+            reading.differs.add(NULLS)
         listed = all_of([subject.any(it.is_null()), is_list(subject)])
-        return FALSE if typed else any_of([listed, within])
+        return FALSE if reading.typed else any_of([listed, within])
     listed = subject.contains(value)
-    return listed if typed else any_of([listed, within])
+    return listed if reading.typed else any_of([listed, within])
 
 
 def _as_text(value: Any, place: str) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
 from matchwood.imports.connectives import FALSE, TRUE, all_of, any_of, not_true
+from matchwood.imports.differences import FIRST_ROUNDED, LARGE_NUMBERS, LISTS, ROUNDED_SUMS
 from matchwood.imports.imported import Inexpressible
 from matchwood.language.builder import Attr
 from matchwood.language.tree import Constant, Node, compared
@@ -16,6 +17,24 @@ from matchwood.language.tree.arithmetic import Attribute, Side, join
 
 # Pairs of cases that are compared.
 MAX_CASES = 64
+
+
+@dataclass(frozen=True)
+class LogicReading:
+    """How an expression is read, and for which kinds of events its rule then differs."""
+
+    typed: bool = False  # whether an attribute has the type of what it is compared with
+    differs: set[str] = field(default_factory=set)
+
+    def note_single(self) -> None:
+        """A single value is asked for, and JavaScript makes text of a list or an object."""
+        if not self.typed:
+            self.differs.add(LISTS)
+
+    def note_number(self, number: Any) -> None:
+        """JavaScript rounds an integer of an event, perhaps to a number of the rule."""
+        if not isinstance(number, str | bool | None) and abs(number) >= FIRST_ROUNDED:
+            self.differs.add(LARGE_NUMBERS)
 
 
 @dataclass(frozen=True)
@@ -79,27 +98,30 @@ def is_single(subject: Attr) -> Node:
     return any_of([subject.eq("").is_unknown(), subject.eq(0).is_unknown()])
 
 
-def truthy(cases: Sequence[ValueCase], typed: bool) -> Node:
+def truthy(cases: Sequence[ValueCase], reading: LogicReading) -> Node:
     """Where an expression is true, or what JavaScript takes for true."""
-    return any_of(all_of([case.when, _truthy(case.value, typed)]) for case in cases)
+    return any_of(all_of([case.when, _truthy(case.value, reading)]) for case in cases)
 
 
-def falsy(case: ValueCase, typed: bool) -> Node:
+def falsy(case: ValueCase, reading: LogicReading) -> Node:
     """Where a case holds and its value is not truthy."""
     there = case.value.subject.is_not_null() if isinstance(case.value, AttributeValue) else TRUE
-    return all_of([case.when, there, not_true(_truthy(case.value, typed))])
+    return all_of([case.when, there, not_true(_truthy(case.value, reading))])
 
 
-def _truthy(value: Value, typed: bool) -> Node:
+def _truthy(value: Value, reading: LogicReading) -> Node:
     match value:
         case FixedValue(value=fixed):
             return Constant(is_truthy(fixed))
         case SumValue(side=side):
+            reading.differs.add(ROUNDED_SUMS)
             return any_of([compared(side, "<", 0), compared(side, ">", 0)])
         case AttributeValue(subject=subject):
             # An empty list is not truthy, and any other is, whatever is in it.
             empty = subject.isin(False, 0, "")
-            if not typed:
+            if reading.typed:
+                reading.differs.add(LISTS)
+            else:
                 empty = all_of([empty, is_single(subject)])
             return all_of([subject.any(True), not_true(empty)])
     raise AssertionError(value)

@@ -19,6 +19,7 @@ from matchwood.language.tree import (
     TruthTest,
 )
 from matchwood.language.tree.arithmetic import Attribute
+from matchwood.rewrite.counts import expand_counts
 from matchwood.rewrite.mixed_values import expand_mixed_values
 from matchwood.rewrite.negation import opposite
 from matchwood.rewrite.pattern_lists import expand_patterns
@@ -27,7 +28,7 @@ from matchwood.rewrite.truth_tests import push_truth_tests
 
 def index_form(tree: Node) -> Node:
     """The rule that is indexed in the place of another, which is true of the same events."""
-    return push_truth_tests(expand_mixed_values(expand_patterns(tree)))
+    return push_truth_tests(expand_mixed_values(expand_patterns(expand_counts(tree))))
 
 
 def evaluated_whole(node: Node) -> bool:

@@ -8,13 +8,15 @@ libraries.
 `matches` counts what the libraries match, and `wrong_answers` the pairs of a rule and an event
 where the rule answers otherwise. Where event-ruler answers a pattern otherwise than its comparisons
 one by one, which no pattern should change, the pair counts in `contradictions` instead. A row whose
-tools are missing is left out, and `left_out` says why.
+tools are missing is left out, and `left_out` says why. The program exits with 1 if an answer is
+wrong.
 """
 
 from __future__ import annotations
 
 import json
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -55,6 +57,9 @@ def main() -> None:
         except Unavailable as error:
             left_out[name] = str(error)
     report("imported", {"left_out": left_out}, results)
+    wrong = [name for name, figures in results.items() if figures["wrong_answers"]]
+    if wrong:
+        sys.exit(f"imported: wrong answers in {', '.join(wrong)}")
 
 
 def patterns(seeds: Sequence[int], events: int) -> Figures:
@@ -116,17 +121,16 @@ def answers(program: str, jobs: Sequence[Job]) -> list[str]:
             for rule, events in jobs
         ]
         asked.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        done = subprocess.run(
-            [*command, str(asked), str(answered)],
-            cwd=folder,
-            capture_output=True,
-            encoding="utf-8",
-            timeout=LIMIT,
-        )
-        if done.returncode:
-            said = done.stderr.strip().splitlines()
-            raise Unavailable(f"{program} failed: {said[0] if said else done.returncode}")
+        run([*command, str(asked), str(answered)], folder)
         return answered.read_text(encoding="utf-8").splitlines()
+
+
+def run(command: Sequence[str], folder: Path) -> None:
+    """Run a program of a library, in the folder where it was built."""
+    done = subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8", timeout=LIMIT)
+    if done.returncode:
+        said = done.stderr.strip().splitlines()
+        raise Unavailable(f"{command[0]} failed: {said[-1] if said else done.returncode}")
 
 
 if __name__ == "__main__":

@@ -15,8 +15,8 @@ name:
 Others are used by benchmarks and tests: `half_ranges` (conjunctions of wide ranges), `string_rules`
 (detections over text), and, with events as JSON text, `lots` (city lots), `logs` (requests) and
 `detections` (processes). `endpoint_logs` has detections over logs of several kinds, with lists of
-patterns and tests of truth. `random_patterns` (event patterns of EventBridge) and `random_logic`
-(expressions of JSONLogic) are for the tests of imports. `predicate_pool` and `drawing` are what
-generators draw from; `spark_tables` makes the rules and events of a workload on Spark, and
-`table_files` writes the same tables from this process.
+patterns and tests of truth. `random_patterns` (event patterns of EventBridge), `random_logic`
+(expressions of JSONLogic) and `random_detections` (of Sigma) are for the tests of imports.
+`predicate_pool` and `drawing` are what generators draw from; `spark_tables` makes the rules and
+events of a workload on Spark, and `table_files` writes the same tables from this process.
 """

@@ -7,14 +7,22 @@ TEXTS = (
     *("", "a", "abc", "5", " 5 ", "05", "5.0", "-3", "-0", "+2", ".5", "5.", "1", "0", "true"),
     *("null", "x5", "18", "17.99", "18.01", "Infinity", " ", "é", "b"),
 )
-NUMBERS = (0, 1, 5, 5.0, -3, 0.5, 18, 17.99, 2, 100, -0.25)
+NUMBERS = (0, 1, 5, 5.0, -3, 0.5, 18, 17.99, 2, 100, -0.25, 2**53)
+# What matchwood and JavaScript may read in different ways.
+UNUSUAL: tuple[Any, ...] = (
+    *("5e0", "0x5", "180e-1", "0b1", "18.0000000000000000001", 2**53 + 1, -(2**53) - 1, None, None),
+    *(["5"], [18], [5, 18], ["a", None], [["a"]], {}, {"p": 1}, [{"a": 5}], [0], [""]),
+)
 SINGLE = ("x", "y", "o.a", "o.b")
 ANY = (*SINGLE, "tags", "items", "o")
 
 
 class RandomLogic:
-    def __init__(self, seed: int) -> None:
+    """Expressions and data; with `unusual`, some of the values in data are `UNUSUAL`."""
+
+    def __init__(self, seed: int, unusual: bool = False) -> None:
         self._chance = random.Random(seed)
+        self._unusual = unusual
 
     def logic(self, depth: int = 3, names: tuple[str, ...] = ANY) -> Any:
         chance = self._chance
@@ -87,6 +95,8 @@ class RandomLogic:
                 made[name] = self.single()
         if chance.random() < 0.8:
             made["o"] = {name: self.single() for name in "ab" if chance.random() < 0.7}
+            if self._unusual and chance.random() < 0.1:
+                made["o"] = [made["o"]]
         if chance.random() < 0.8:
             made["tags"] = chance.choice((self._list(), self._list(), self.single()))
         if chance.random() < 0.8:
@@ -100,17 +110,23 @@ class RandomLogic:
         return [self.single() for _ in range(self._chance.randint(0, 3))]
 
     def single(self) -> Any:
+        if self._unusual and self._chance.random() < 0.2:
+            return self._chance.choice(UNUSUAL)
         return self._chance.choice((*TEXTS, *NUMBERS, True, False))
 
 
 class TypedLogic:
-    """Expressions and data in which each attribute has one type, or is missing."""
+    """Expressions and data in which each attribute has one type, or is missing.
+
+    With `unusual`, there are nulls, numbers that are rounded, and strings in another order.
+    """
 
     NUMBERS = ("n", "m", "o.k")
     STRINGS = ("s", "t")
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, unusual: bool = False) -> None:
         self._chance = random.Random(seed)
+        self._unusual = unusual
 
     def logic(self, depth: int = 3) -> Any:
         chance = self._chance
@@ -172,4 +188,20 @@ class TypedLogic:
             "tags": [chance.choice(("", "a", "b", "abc")) for _ in range(chance.randint(0, 3))],
             "o": {"k": numbers["k"]},
         }
+        if self._unusual:
+            self._replace_some(made)
         return {name: value for name, value in made.items() if chance.random() < 0.8}
+
+    def _replace_some(self, made: dict[str, Any]) -> None:
+        chance = self._chance
+        numbers, strings = (0.1, 0.2, 0.3, 2**53, 2**53 + 1), ("", "-5", "\U0001f600", "\uffff")
+        unusual: dict[str, tuple[Any, ...]] = {
+            **dict.fromkeys(("n", "m"), (*numbers, None)),
+            **dict.fromkeys(("s", "t"), (*strings, None)),
+            "flag": ([0], [""], None),
+            "tags": (["a", None], [None], [""]),
+            "o": ([{"k": 1}], {"k": None}, {"k": 0.1}),
+        }
+        for name, values in unusual.items():
+            if chance.random() < 0.3:
+                made[name] = chance.choice(values)

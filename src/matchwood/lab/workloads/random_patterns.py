@@ -22,11 +22,19 @@ LEAVES = ("a", "b", "c")
 OBJECTS = ("o", "p")
 
 
-class RandomPatterns:
-    """Patterns and events, drawn one after another from a seed."""
+# What matchwood and event-ruler may read in different ways.
+UNUSUAL = (None, None, 2**53 + 1, -(2**53) - 1, [["a"]], [[5], "b"], [[None]], "010.0.0.1")
 
-    def __init__(self, seed: int) -> None:
+
+class RandomPatterns:
+    """Patterns and events, drawn one after another from a seed.
+
+    With `unusual`, some of the values in events are `UNUSUAL`, and some names have a dot.
+    """
+
+    def __init__(self, seed: int, unusual: bool = False) -> None:
         self._chance = random.Random(seed)
+        self._unusual = unusual
 
     def pattern(self, depth: int = 3, names: tuple[str, ...] = LEAVES) -> dict[str, Any]:
         """A pattern that event-ruler takes."""
@@ -116,12 +124,21 @@ class RandomPatterns:
     )
 
     def event(self, depth: int = 3) -> dict[str, Any]:
-        """An event without nulls, and without lists directly in lists."""
+        """An event; unless it is to be unusual, without nulls and lists directly in lists."""
         made: dict[str, Any] = {}
         for name in (*LEAVES, *OBJECTS):
             if self._chance.random() < 0.75:
                 made[name] = self._value(depth, name in OBJECTS)
+        if self._unusual:
+            self._spell_with_dots(made)
         return made
+
+    def _spell_with_dots(self, made: dict[str, Any]) -> None:
+        """Some of the leaves of objects stand beside these, under names with a dot."""
+        for name in OBJECTS:
+            if isinstance(made.get(name), dict) and self._chance.random() < 0.3:
+                for leaf in [leaf for leaf in made[name] if leaf in LEAVES][:1]:
+                    made[f"{name}.{leaf}"] = made[name].pop(leaf)
 
     def _value(self, depth: int, is_object: bool) -> Any:
         chance = self._chance
@@ -137,6 +154,8 @@ class RandomPatterns:
         return self.event(depth - 1) if self._chance.random() < 0.9 else self._single()
 
     def _single(self) -> Any:
+        if self._unusual and self._chance.random() < 0.1:
+            return self._chance.choice(UNUSUAL)
         return self._chance.choice((*TEXTS, *NUMBERS, True, False))
 
 

@@ -97,11 +97,17 @@ class SegmentMatcher:
         found: bytes | None = None
         if type(event) is dict:
             tables, named = self._tables, event
+            several: dict[str, object] = {}
             spelled = self.spelled
             try:
-                if spelled is not None and not spelled.spelt(event).is_simple:
-                    tables, named = self._own_tables, spelled.renamed(event)
+                if spelled is not None and spelled.has_others(event):
+                    spelt = spelled.spelt(event)
+                    if not spelt.is_simple:
+                        named, several = spelled.parted(event, spelt)
                 found = b"".join([tables[name][type(v)][v] for name, v in named.items()])
+                if several:
+                    own = self._own_tables
+                    found += b"".join([own[name][type(v)][v] for name, v in several.items()])
                 if self.everything is not None:
                     alone = EncodedEvent()
                     self.everything.put(alone, event)

@@ -26,6 +26,7 @@ class Spelt(NamedTuple):
     kept: tuple[tuple[str, str], ...]  # (name, attribute) where the attribute has one name only
     several: tuple[tuple[str, tuple[str, ...]], ...]  # an attribute with its names, the first wins
     names: tuple[str, ...]  # of `several`
+    also: tuple[tuple[str, str], ...]  # those of `kept` with one of these names
 
 
 class SpelledNames:
@@ -35,6 +36,17 @@ class SpelledNames:
         self._aliases = aliases
         self._asked = asked
         self._known: dict[tuple[str, ...], Spelt] = {}
+        self._others = {
+            name
+            for attribute in asked
+            if type(attribute) is str
+            for name in aliases.spellings(attribute)
+            if name != attribute
+        }
+
+    def has_others(self, event: dict[str, object]) -> bool:
+        """Whether an event has any name that is not the attribute's own; this takes no time."""
+        return not event.keys().isdisjoint(self._others)
 
     def attributes_of(self, name: str) -> tuple[str, ...]:
         """The attributes that rules ask for which this is a name of, itself first."""
@@ -70,7 +82,23 @@ class SpelledNames:
                 several.append((attribute, tuple(sorted(given, key=order.index))))
         is_own = not several and all(name == attribute for name, attribute in kept)
         of_several = dict.fromkeys(name for _, given in several for name in given)
-        return Spelt(is_own, not several, tuple(kept), tuple(several), tuple(of_several))
+        also = tuple((name, attribute) for name, attribute in kept if name in of_several)
+        return Spelt(is_own, not several, tuple(kept), tuple(several), tuple(of_several), also)
+
+    def parted(
+        self, event: dict[str, object], spelt: Spelt
+    ) -> tuple[dict[str, object], dict[str, object]]:
+        """The event without the names of what is spelled in several ways, and these attributes.
+
+        A TypeError if one of their values is not plain.
+        """
+        rest = event.copy()
+        for name in spelt.names:
+            if type(rest.pop(name)) not in _PLAIN:
+                raise _not_plain(name)
+        attributes = {attribute: event[name] for name, attribute in spelt.also}
+        attributes.update((a, _first(event, names)) for a, names in spelt.several)
+        return rest, attributes
 
     def renamed(self, event: dict[str, object]) -> dict[str, object]:
         """The event with the names of attributes; a TypeError if one of several is not plain."""
@@ -80,10 +108,14 @@ class SpelledNames:
         attributes = {attribute: event[name] for name, attribute in spelt.kept}
         for name in spelt.names:
             if type(event[name]) not in _PLAIN:
-                raise TypeError(f"{name!r} is not plain, and so has to be read")
+                raise _not_plain(name)
         for attribute, names in spelt.several:
             attributes[attribute] = _first(event, names)
         return attributes
+
+
+def _not_plain(name: str) -> TypeError:
+    return TypeError(f"{name!r} is not plain, and so has to be read")
 
 
 def _first(event: Mapping[str, object], names: tuple[str, ...]) -> object:

@@ -14,7 +14,18 @@ from typing import Any
 from matchwood.lab.bench.peers.syntaxes.text_patterns import Pieces, member
 from matchwood.lab.bench.peers.two_valued import Kind, Test, attribute_of, split
 from matchwood.lab.bench.rule_engine_syntax import Untranslatable
-from matchwood.language.tree import And, Between, Comparison, In, Node, Or, fold
+from matchwood.language.tree import (
+    And,
+    Between,
+    Comparison,
+    In,
+    Like,
+    LikeMany,
+    Node,
+    Or,
+    TruthTest,
+    fold,
+)
 from matchwood.language.wildcards import ANY
 
 # Sigma's modifiers of fields for our operators.
@@ -55,6 +66,43 @@ def sigma_rule(rule_id: int, tree: Node, kinds: Mapping[str, Kind]) -> str:
         "detection": detection | {"condition": condition},
     }
     return json.dumps(rule, ensure_ascii=False)
+
+
+def sigma_lists(rule_id: int, tree: Node) -> str:
+    """A conjunction of equalities, patterns and lists of these, and of what is not true of such.
+
+    Each is one selection, with its list as Sigma has it.
+
+    >>> from matchwood.language import parse
+    >>> rule = parse(r"a = 'x' and p ilike any ('%y', 'z%') and (q ilike '%v%') is not true")
+    >>> json.loads(sigma_lists(7, rule))["detection"]["condition"]
+    's0 and s1 and not s2'
+    >>> json.loads(sigma_lists(7, rule))["detection"]["s1"]
+    {'p': ['*y', 'z*']}
+    """
+    detection: dict[str, Any] = {}
+    condition = []
+    for number, part in enumerate(tree.operands if isinstance(tree, And) else (tree,)):
+        inner, no = part, ""
+        if isinstance(part, TruthTest) and part.truth == "true" and part.negated:
+            inner, no = part.operands[0], "not "
+        detection[f"s{number}"] = _listed(inner)
+        condition.append(f"{no}s{number}")
+    document = {
+        "title": str(rule_id),
+        "logsource": {"category": "any"},
+        "detection": detection | {"condition": " and ".join(condition)},
+    }
+    return json.dumps(document, ensure_ascii=False)
+
+
+def _listed(test: Node) -> dict[str, Any]:
+    if isinstance(test, LikeMany) and (test.kind, test.which) == ("ilike", "any"):
+        texts = [next(iter(_selection(each, "string").values())) for each in test.each()]
+        return {test.attribute: texts}
+    if isinstance(test, Comparison | Like):
+        return _selection(test, "string")
+    raise Untranslatable(f"a {type(test).__name__}")
 
 
 def _selection(test: Test, kind: Kind | None) -> dict[str, Any]:

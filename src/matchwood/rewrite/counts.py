@@ -1,0 +1,71 @@
+"""Write `at_least(2, a, b, c)` with `and` and `or`, which the index can look up.
+
+`and` and `or` say of undefined operands what counting says: true if enough are true whatever the
+undefined ones are, false if too few can be. So the rule means the same, undefined included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from matchwood.language.tree import And, AtLeast, Node, Not, Or, fold, walk
+from matchwood.rewrite.local_rewrites import node_over, with_operands
+
+# Nodes that a threshold may become, with those of its operands; larger ones stay as they are.
+MAX_NODES = 256
+
+
+def expand_counts(tree: Node) -> Node:
+    """The same rule without thresholds, except those that would become too large.
+
+    >>> from matchwood.language import parse
+    >>> print(expand_counts(parse("at_least(2, a, b, c)")))
+    a and (b or c) or b and c
+    """
+    if not any(isinstance(node, AtLeast) for node in walk(tree)):
+        return tree
+    return fold(tree, _expanded)
+
+
+def _expanded(node: Node, operands: Sequence[Node]) -> Node:
+    if not isinstance(node, AtLeast):
+        return with_operands(node, operands) if operands else node
+    # So many are true unless all but fewer are false; the smaller number makes the smaller rule.
+    from_below = len(operands) - node.count + 1
+    sizes = [operand.size for operand in operands]
+    if sum(sizes) > MAX_NODES:
+        return with_operands(node, operands)
+    above, below = _size(node.count, sizes), _size(from_below, sizes)
+    if min(above, below) > MAX_NODES:
+        return with_operands(node, operands)
+    if below < above:
+        return Not(_counted(from_below, [_negated(operand) for operand in operands]))
+    return _counted(node.count, list(operands))
+
+
+def _negated(node: Node) -> Node:
+    return node.operands[0] if isinstance(node, Not) else Not(node)
+
+
+def _counted(count: int, operands: list[Node]) -> Node:
+    """The first of those that are true is one of these, and the others come after it."""
+    if count == 1:
+        return node_over(Or, operands)
+    if count == len(operands):
+        return node_over(And, operands)
+    first = range(len(operands) - count + 1)
+    return node_over(
+        Or, [node_over(And, [operands[i], _counted(count - 1, operands[i + 1 :])]) for i in first]
+    )
+
+
+def _size(count: int, sizes: Sequence[int]) -> int:
+    """The nodes of `_counted`; as soon as they are more than enough, just more than that."""
+    if count in (1, len(sizes)):
+        return sum(sizes) + 1
+    total = 1
+    for i in range(len(sizes) - count + 1):
+        total += 1 + sizes[i] + _size(count - 1, sizes[i + 1 :])
+        if total > MAX_NODES:
+            break
+    return total
