@@ -17,6 +17,7 @@ from matchwood.language.events import Event
 from matchwood.match.parts.rule_columns import RuleDetails
 from matchwood.match.store.snapshot import Snapshot
 from matchwood.matcher import Bindings, Matcher
+from matchwood.operators.call_execution import own_time
 from matchwood.service.problems import RequestProblem, event_problem
 from matchwood.service.rules.timed_matching import MEASURED_BYTES, Suspension, TimedMatching
 from matchwood.service.settings import Limits
@@ -139,18 +140,21 @@ class LiveRules:
         matches: Matches = []
         try:
             if matcher.calls_operators:  # only they bind variables
-                for event in events:
-                    bound = matcher.match(event, tags=tags, limit=limit, bindings=True)
+                for event, body in zip(events, bodies, strict=True):
+                    bound = self.timed.bindings(matcher, event, body, tags, limit)
                     matches.append({rule_id: found or None for rule_id, found in bound.items()})
             elif len(events) <= FEW_EVENTS or self._may_take_long(state, max(map(len, bodies))):
                 for event, body in zip(events, bodies, strict=True):
                     matches.append(dict.fromkeys(self.timed.ids(matcher, event, body, tags, limit)))
             else:
                 matches = [{} for _ in events]
+                begun = own_time()
                 table = matcher.match_json_batch(bodies, tags=tags, limit=limit)
+                seconds = own_time() - begun
                 pairs = zip(table["event"].to_pylist(), table["rule_id"].to_pylist(), strict=True)
                 for event, rule_id in pairs:
                     matches[event][rule_id] = None
+                self.timed.look_into_batch(matcher.store.snapshot, events, bodies, seconds)
         except EventError as error:
             raise _problem_of(error, events) from None
         total = sum(map(len, matches))

@@ -26,6 +26,7 @@ from matchwood.match.parts.rule_columns import RuleDetails
 from matchwood.match.search.json_texts import blocks_of
 from matchwood.match.store.part_store import FEW_RULES
 from matchwood.matcher import Matcher
+from matchwood.operators.call_execution import own_time
 from matchwood.schema import Schema
 from matchwood.service.rules.subscription_roster import Numbers
 from matchwood.service.rules.timed_matching import LONG_RULE, MEASURED_BYTES, TimedMatching
@@ -78,10 +79,9 @@ class SubscriptionIndex:
     def _together(self, events: Sequence[EventMapping], bodies: Sequence[str]) -> list[Numbers]:
         if not events:
             return []
-        begun = time.thread_time()
+        begun = own_time()
         store = self.matcher.store
-        sizes = list(map(len, bodies))
-        snapshot = self.timed.snapshot(store, sum(sizes))
+        snapshot = self.timed.snapshot(store, sum(map(len, bodies)))
         if snapshot.pending:
             snapshot = store.settled(len(events))
         numbers = snapshot.ids().values.to_numpy(zero_copy_only=False)
@@ -92,8 +92,7 @@ class SubscriptionIndex:
                 raise error
             result += _by_event(pairs, numbers, piece.end - piece.first)
         store.hurry()
-        seconds = (time.thread_time() - begun) / len(events)
-        self.timed.look_into(snapshot, events[int(np.argmax(sizes))], seconds)
+        self.timed.look_into_batch(snapshot, events, bodies, own_time() - begun)
         return result
 
     # Changes, in order
