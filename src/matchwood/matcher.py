@@ -24,7 +24,6 @@ from matchwood.language import parse
 from matchwood.language.aliases import Aliases, AliasForm, aliases_of
 from matchwood.language.errors import RuleError
 from matchwood.language.evaluation import Hierarchies
-from matchwood.language.evaluation import bindings as bindings_of
 from matchwood.language.events import Event
 from matchwood.language.explanation import Explanation, explain
 from matchwood.language.named_lists import LiveLists, check_lists, live_lists
@@ -181,20 +180,7 @@ class Matcher(MutableMapping[Id, Node]):
         """
         matches = self._matches(event, tags)
         ids = matches.ids() if limit is None else matches.best(limit)
-        return self._bindings(ids, matches) if bindings else ids
-
-    def _bindings(self, ids: list[Id], matches: EventMatches) -> dict[Id, Bindings]:
-        event = matches.event
-        if event is None:
-            return {rule_id: [] for rule_id in ids}
-        rules = matches.rules()
-        decider = self.store.decider
-        return {
-            rule_id: bindings_of(
-                parse(rules[rule_id]), event.seen, ask=decider.asking(event, rule_id)
-            )
-            for rule_id in ids
-        }
+        return matches.bindings(ids, self.store.decider) if bindings else ids
 
     def match_ids(
         self,

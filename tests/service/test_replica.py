@@ -355,7 +355,7 @@ def test_workers_are_killed_while_rules_change(
                 time.sleep(1.5)
                 os.kill(workers_of(process.pid)[0].pid, signal.SIGKILL)
                 time.sleep(0.5)
-                until(lambda: len(workers_of(process.pid)) == 2 and is_ready(url), 60)
+                until(lambda: len(workers_of(process.pid)) == 2 and is_ready(url), 240)
             time.sleep(1.5)
             stopped.set()
             for thread in threads:
@@ -398,5 +398,5 @@ def test_workers_end_with_a_process_that_is_killed(tmp_path: Path) -> None:
     finally:
         process.kill()
         process.wait()
-    _, alive = psutil.wait_procs(children, timeout=60)
+    _, alive = psutil.wait_procs(children, timeout=240)
     assert not alive

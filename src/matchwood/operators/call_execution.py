@@ -1,4 +1,9 @@
-"""How the function of an operator is run: with a time limit, or as a coroutine on our own loop."""
+"""How the function of an operator is run: directly, with a time limit, or as a coroutine on our own
+loop.
+
+Functions that run directly take processor time of the thread that matches. `own_time` is that of
+the thread without them.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +12,7 @@ import queue
 import threading
 from collections.abc import Callable, Coroutine, Sequence
 from functools import cache
+from time import thread_time
 from typing import TYPE_CHECKING, Any
 
 from matchwood.forking import renew_in_children
@@ -20,6 +26,29 @@ MAX_ABANDONED = 32
 
 class Overdue(Exception):
     """A call exceeded the time limit of its operator."""
+
+
+class _InCalls(threading.local):
+    """Seconds of processor time that the functions of operators took in this thread."""
+
+    seconds = 0.0
+
+
+_in_calls = _InCalls()
+
+
+def own_time() -> float:
+    """Seconds of processor time of this thread, without those in functions of operators."""
+    return thread_time() - _in_calls.seconds
+
+
+def run_directly(function: Callable[[], Any]) -> Any:
+    """The result of the function, whose time does not count as that of the thread."""
+    begun = own_time()
+    try:
+        return function()
+    finally:
+        _in_calls.seconds += own_time() - begun
 
 
 class TimedThreads:

@@ -14,7 +14,7 @@ from matchwood.language.names import KEYWORDS, SPECIAL_CALLS, is_name
 from matchwood.language.tree import Call
 from matchwood.language.tree.arithmetic import Variable
 from matchwood.language.tree.calls import BUILT_IN
-from matchwood.operators.call_execution import Overdue, TimedThreads, run_together
+from matchwood.operators.call_execution import Overdue, TimedThreads, run_directly, run_together
 
 # Seconds that a call is assumed to take until it has been measured.
 ASSUMED_SECONDS = 1e-3
@@ -114,10 +114,8 @@ class Operator:
                 [result] = run_together([lambda: self._call(call, values, seen)], self.timeout)
                 if isinstance(result, BaseException):
                     raise result
-            elif self.timeout is not None:
-                result = self._watched.run(lambda: self._call(call, values, seen), self.timeout)
             else:
-                result = self._call(call, values, seen)
+                result = self._run(lambda: self._call(call, values, seen))
             return rows_of(result, call, self.binds)
         except Exception as error:
             raise CallFailure.of(error) from error
@@ -164,10 +162,7 @@ class Operator:
         assert columns is not None
         try:
             arguments = [array_of(column) for column in zip(*values, strict=True)]
-            if self.timeout is None:
-                result = columns(*arguments)
-            else:
-                result = self._watched.run(lambda: columns(*arguments), self.timeout)
+            result = self._run(lambda: columns(*arguments))
             rows = result.to_pylist() if hasattr(result, "to_pylist") else list(result)
             if len(rows) != len(calls):
                 raise AnswerError(
@@ -179,6 +174,11 @@ class Operator:
             alone = zip(calls, values, strict=True)  # one bad event must not spoil the others
             return [self._ask_group([call], [row])[0] for call, row in alone]
         return [self._read(row, call) for row, call in zip(rows, calls, strict=True)]
+
+    def _run(self, function: Callable[[], Any]) -> Any:
+        if self.timeout is None:
+            return run_directly(function)
+        return self._watched.run(function, self.timeout)
 
     def _call(self, call: Call, values: Sequence[object], seen: Event) -> Any:
         function = self.function
@@ -316,6 +316,13 @@ class Operators(Mapping[str, Operator]):
                 )
         return cls(listed)
 
+    def unanswered(self) -> Operators:
+        """Operators of the same names that answer no call: each is undefined."""
+        return Operators(
+            Operator(one.name, _undefined, binds=one.binds, cost=one.cost, check=one.check)
+            for one in self.values()
+        )
+
     def __getitem__(self, name: str) -> Operator:
         return self._by_name[name]
 
@@ -327,6 +334,10 @@ class Operators(Mapping[str, Operator]):
 
     def __repr__(self) -> str:
         return f"<operators {', '.join(sorted(self._by_name))}>"
+
+
+def _undefined(*arguments: object) -> None:
+    """The answer to any call."""
 
 
 def _of_function(name: str, function: Any) -> Operator:

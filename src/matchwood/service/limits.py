@@ -128,6 +128,14 @@ class ByteBudget:
         finally:
             room.shrink(0)
 
+    def take_now(self, size: int) -> BudgetRoom | None:
+        """Take so many bytes, or all if there are fewer; None if one would have to wait."""
+        size = min(size, self.total)
+        if self._waiting or self.taken + size > self.total:
+            return None
+        self.taken += size
+        return BudgetRoom(self, size)
+
     async def _take(self, size: int) -> None:
         if not self._waiting and self.taken + size <= self.total:
             self.taken += size

@@ -10,7 +10,7 @@ from typing import Any
 
 from matchwood import operators
 from matchwood.service.keys import Keys
-from matchwood.service.limits import ByteLimit, RateLimit
+from matchwood.service.limits import ByteBudget, ByteLimit, RateLimit
 from matchwood.service.loading import LoadingProgress
 from matchwood.service.metrics import Metrics
 from matchwood.service.problems import RequestProblem
@@ -35,6 +35,7 @@ class MatchingService(ABC):
         self.loading = LoadingProgress()
         self.closing = asyncio.Event()
         self.request_bytes = ByteLimit(settings.limits.request_bytes)
+        self.reader_budget = ByteBudget(settings.limits.reader_bytes)
         self.match_rate = RateLimit(settings.limits.matches_per_second, "too-many-matches")
         self.threads = ThreadPoolExecutor(max(2, settings.threads), "work")
         self.bulk_threads = ThreadPoolExecutor(max(1, settings.threads), "bulk")
@@ -71,6 +72,15 @@ class MatchingService(ABC):
     @abstractmethod
     def figures(self) -> dict[str, float]:
         """The current figures, for `/status` and `/metrics`."""
+
+    def bytes_of_requests(self) -> dict[str, float]:
+        """How much memory requests and answers take, as part of the figures."""
+        return {
+            "reader_bytes": self.reader_budget.taken,
+            "reader_bytes_limit": self.reader_budget.total,
+            "request_bytes": self.request_bytes.taken,
+            "request_bytes_limit": self.request_bytes.total,
+        }
 
     def check_ready(self) -> None:
         """Raise a problem unless requests can be answered."""

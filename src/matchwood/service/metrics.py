@@ -64,7 +64,7 @@ class Metrics:
 
         self.slow_readers = Counter(
             "matchwood_slow_readers",
-            "Streams and polls that were ended because their reader took nothing",
+            "Connections that were ended because their reader took nothing",
             registry=registry,
         )
 

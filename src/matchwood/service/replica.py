@@ -174,6 +174,5 @@ class Replica(MatchingService):
             "replica_lag_seconds": round(follower.lag_seconds, 3),
             "suspended_rules": len(follower.suspended),
             "lists": len(state.matcher.lists),
-            "request_bytes": self.request_bytes.taken,
-            "request_bytes_limit": self.request_bytes.total,
+            **self.bytes_of_requests(),
         }

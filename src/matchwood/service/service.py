@@ -20,7 +20,7 @@ from matchwood.service.delivery.acceptance import Acceptance
 from matchwood.service.delivery.delivery_parts import DeliveryParts
 from matchwood.service.delivery.publications import OldPublications
 from matchwood.service.housekeeping import Expiry, Housekeeping, LockWatch
-from matchwood.service.limits import ByteBudget, ConcurrencyLimit
+from matchwood.service.limits import ConcurrencyLimit
 from matchwood.service.loading import prepare_kernels
 from matchwood.service.matching_service import MatchingService
 from matchwood.service.rates import SAMPLE_SECONDS, RateHistory
@@ -77,7 +77,6 @@ class Service(MatchingService):
         self.streams = ConcurrencyLimit(
             limits.streams, limits.streams_per_key, "too-many-streams", "streams and waiting polls"
         )
-        self.reader_budget = ByteBudget(limits.reader_bytes)
         self.rates = RateHistory(self.metrics)
         self._housekeeping = Housekeeping()
         self._lock_watch: LockWatch | None = None
@@ -257,11 +256,8 @@ class Service(MatchingService):
             "outbox_bytes": self.delivery.outbox.bytes,
             "recent_bytes": self.delivery.outbox.recent.bytes,
             "recent_bytes_limit": self.settings.limits.recent_bytes,
-            "reader_bytes": self.reader_budget.taken,
-            "reader_bytes_limit": self.reader_budget.total,
             "readers_waiting": self.reader_budget.waiting,
-            "request_bytes": self.request_bytes.taken,
-            "request_bytes_limit": self.request_bytes.total,
+            **self.bytes_of_requests(),
             "streams": self.streams.taken,
             "webhooks": len(self.delivery.webhooks),
             "webhooks_failing": len(self.delivery.webhooks.failing),

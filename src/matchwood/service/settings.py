@@ -47,6 +47,8 @@ class Limits:
     batch_events: int = 10_000
     # Matches in one answer of `POST /match`.
     batch_matches: int = 5_000_000
+    # Bytes of one answer of `POST /match`.
+    answer_bytes: int = 64 << 20
     # Bytes of memory for the bodies of all requests in progress.
     request_bytes: int = 128 << 20
     # Subscriptions in total.
@@ -81,9 +83,10 @@ class Limits:
     body_seconds: float = 20.0
     # Bytes of memory for the bodies of the latest events.
     recent_bytes: int = 64 << 20
-    # Bytes of events that are in memory because streams and polls are sending them.
+    # Bytes of answers that are in memory while they are sent: events of streams and polls, and all
+    # other answers over 64 KiB.
     reader_bytes: int = 256 << 20
-    # Seconds within which a stream or poll must take the next piece of its answer.
+    # Seconds within which a client must take the next piece of an answer; 0 means no limit.
     reader_seconds: float = 60.0
     # Events per second that one key may send to `POST /match`; 0 means no limit.
     matches_per_second: float = 0

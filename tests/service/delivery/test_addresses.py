@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+from typing import Any
 
 import pytest
 
@@ -77,28 +78,41 @@ def test_no_spelling_of_this_machine_is_called(name: str) -> None:
 def test_a_name_that_changes_its_address_is_called_where_it_was_checked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Only what the name resolves to is replaced: no name server here does that."""
-    receiver = Receiver()
-    answers = [["127.0.0.1"], ["8.8.8.8", "127.0.0.1"]]
+    """Only the resolver is replaced, because no name server here does that, and which of two
+    addresses of this machine counts as public. Both have a server on the same port.
+    """
+    public = Receiver("127.0.0.2")
+    private = Receiver("127.0.0.1", public.server.server_port)
+    answers = [["127.0.0.1"], ["127.0.0.1", "127.0.0.2"], ["127.0.0.2"], ["127.0.0.1"]]
+    names: list[str] = []
 
-    def resolved(host: str, port: int) -> list[str]:
-        return answers.pop(0)
+    def resolver(host: str, port: int, **more: object) -> list[tuple[object, ...]]:
+        if host != "rebinding.example.org":
+            return lookup(host, port, **more)  # an address, as a connection looks it up
+        names.append(host)
+        return [lookup(address, port, **more)[0] for address in answers.pop(0)]
 
-    opened: list[str] = []
+    async def post_twice() -> None:
+        connections = WebhookConnections(False, most=8)
+        try:
+            assert await connections.post(url, {"Connection": "close"}, b"{}") == 204
+            await connections.post(url, {}, b"{}")
+        finally:
+            connections.close()
 
-    async def connect(self: object, made: object, host: str, *more: object) -> object:
-        opened.append(host)
-        raise ConnectionRefusedError("not in a test")
-
-    monkeypatch.setattr(addresses, "resolved", resolved)
-    monkeypatch.setattr(asyncio.BaseEventLoop, "create_connection", connect)
-    url = f"http://rebinding.example.org:{receiver.server.server_port}/"
+    lookup: Any = socket.getaddrinfo
+    monkeypatch.setattr(socket, "getaddrinfo", resolver)
+    monkeypatch.setattr(addresses, "is_public", lambda address: address == "127.0.0.2")
+    url = f"http://rebinding.example.org:{public.server.server_port}/"
     try:
         with pytest.raises(ForbiddenAddress):
             asyncio.run(post(url))
-        with pytest.raises(ConnectionRefusedError):
-            asyncio.run(post(url))
-        assert opened == ["8.8.8.8"]  # the address that was checked, and never the private one
-        assert not answers  # each call looks the name up once
+        assert asyncio.run(post(url)) == 204
+        assert len(public.calls) == 1  # the address that was checked, and never the private one
+        with pytest.raises(ForbiddenAddress):  # each new connection looks the name up, once
+            asyncio.run(post_twice())
+        assert (len(public.calls), len(private.calls)) == (2, 0)
+        assert (len(names), answers) == (4, [])
     finally:
-        receiver.close()
+        public.close()
+        private.close()

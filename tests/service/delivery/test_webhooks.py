@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 from sqlalchemy.exc import OperationalError
 
-from matchwood.service.delivery import addresses, webhooks
+from matchwood.service.delivery import addresses, webhook_calls, webhooks
+from matchwood.service.delivery.due_events import DueEvent
 from service.delivery.receiver import Receiver
 from service.serving import Served, served, settings_in
 
@@ -80,7 +81,29 @@ def test_what_fails_is_tried_again_and_the_rest_waits(quick: Served, receiver: R
     quick.publish([{"again": 1, "n": n} for n in range(3)])
     until(lambda: len(receiver.calls) == 5)
     assert receiver.numbers() == [0, 1, 1, 1, 2]
-    assert "/elsewhere" not in str(receiver.calls), "a redirect was followed"
+    assert receiver.requests == ["POST /in"] * 5  # a redirect is followed by GET, to /elsewhere
+
+
+def test_an_event_that_cannot_be_sent_does_not_keep_the_next_ones_waiting(
+    quick: Served, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A call that could not be made was no attempt: it was tried again for ever."""
+
+    def failing(event: DueEvent, data: str) -> tuple[dict[str, str], bytes]:
+        if json.loads(event.body)["n"] == 1:
+            raise KeyError("a mistake of the service")
+        return webhook_calls.plain(event, data)
+
+    monkeypatch.setattr(webhooks, "TROUBLE_SECONDS", 0.05)
+    monkeypatch.setitem(webhook_calls.FORMATS, "json", failing)
+    made = hook(quick, receiver, "unmade = 1")
+    quick.publish([{"unmade": 1, "n": n} for n in range(3)])
+    until(lambda: receiver.numbers() == [0, 2])
+    path = f"/subscriptions/{made['id']}/dead-letters"
+    answer = quick.http.get(path, headers=quick.as_subscriber(made))
+    (letter,) = answer.json()["dead_letters"]
+    assert (letter["event"]["event"]["n"], letter["attempts"]) == (1, 3)
+    assert letter["error"] == "KeyError: 'a mistake of the service'"
 
 
 def test_trouble_of_the_service_itself_is_short_and_counts_for_nothing(

@@ -1,6 +1,7 @@
 """No rule and no event keeps others waiting: costly rules are suspended, and say so."""
 
 import itertools
+import json
 import random
 import threading
 import time
@@ -84,6 +85,54 @@ def test_a_costly_rule_is_suspended_and_the_others_are_matched(timed: Served, tm
     changed = timed.http.patch(path, json={"rule": "words is not null"}, headers=headers).json()
     assert changed["suspended"] is None
     assert timed.publish({"words": "x"})["matched"] == 1
+
+
+@pytest.mark.slow
+def test_operators_do_not_count_and_switch_no_limit_off(tmp_path) -> None:
+    """One rule that called an operator left every rule of the store without a limit."""
+    settings = settings_in(tmp_path, limits=LIMITS, operators="service.boats")
+    event = {"words": WORDS[:2_500], "image": "boat"}
+    with served(settings) as running:
+        counted = running.subscribe("counted_boats(image)")
+        running.http.put("/rules/seen", json={"rule": "boats(image, ?n)"}).raise_for_status()
+        running.http.put("/rules/counted", json={"rule": "counted_boats(image)"}).raise_for_status()
+        costly = running.subscribe(f"{COSTLY} or counted_boats(image)")
+        running.http.put("/rules/costly", json={"rule": COSTLY}).raise_for_status()
+        for _ in range(2):
+            running.publish(event)
+            found = running.http.post("/match", json={"event": event}, timeout=120).json()
+            until_suspended(
+                running, f"/subscriptions/{costly['id']}", running.as_subscriber(costly)
+            )
+            until_suspended(running, "/rules/costly", {})
+        matches = {one["id"]: one["bindings"] for one in found["results"][0]["matches"]}
+        assert matches == {"seen": [{"n": 4}], "counted": None}
+        path = f"/subscriptions/{counted['id']}"
+        shown = running.http.get(path, headers=running.as_subscriber(counted)).json()
+        assert shown["suspended"] is None  # though each call takes longer than a rule may
+        assert len(running.fetch(counted)) == 2
+        assert running.http.get("/status").json()["suspended_subscriptions"] == 1
+
+
+@pytest.mark.slow
+def test_a_costly_event_is_found_among_many_that_are_not_large(tmp_path) -> None:
+    """Such a batch of `/match` was not timed, and one of `/events` by the mean of its events."""
+    limits = {"match_seconds": 0.05, "rule_seconds": 0.02}
+    event = {"words": WORDS[:850]}
+    assert 1_024 < len(json.dumps(event)) < 16 << 10
+    events = [*[{"words": "abcdz"}] * 50, event]
+    with served(settings_in(tmp_path, limits=limits)) as running:
+        costly = running.subscribe(COSTLY)
+        running.http.put("/rules/costly", json={"rule": COSTLY}).raise_for_status()
+        running.http.put("/rules/plain", json={"rule": "words is not null"}).raise_for_status()
+        running.publish(events)
+        asked = {"events": events}
+        results = running.http.post("/match", json=asked, timeout=120).json()["results"]
+        assert [len(one["matches"]) for one in results] == [2] * 50 + [1]
+        until_suspended(running, "/rules/costly", {})
+        until_suspended(running, f"/subscriptions/{costly['id']}", running.as_subscriber(costly))
+        results = running.http.post("/match", json=asked, timeout=120).json()["results"]
+        assert [[match["id"] for match in one["matches"]] for one in results] == [["plain"]] * 51
 
 
 def test_what_python_evaluates_is_interrupted(tmp_path) -> None:

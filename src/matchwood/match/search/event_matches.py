@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 
 from matchwood.kernels.array_types import Int32Array
+from matchwood.language import parse
+from matchwood.language.evaluation import bindings as bindings_of
 from matchwood.match.parts.part import Part
 from matchwood.match.parts.pending import PendingRule
 from matchwood.match.parts.rule_columns import RuleDetails
+from matchwood.operators.deciding import Decider
 from matchwood.operators.open_clauses import Undecided
 
 
@@ -98,6 +101,19 @@ class EventMatches:
                 details = part.details[ordinal]
                 rules[details.id] = details.rule
         return rules
+
+    def bindings(self, ids: Sequence[Any], decider: Decider) -> dict[Any, list[dict[str, object]]]:
+        """For each of these ids the substitutions that satisfy the variables of its rule."""
+        event = self.event
+        if event is None:
+            return {rule_id: [] for rule_id in ids}
+        rules = self.rules()
+        return {
+            rule_id: bindings_of(
+                parse(rules[rule_id]), event.seen, ask=decider.asking(event, rule_id)
+            )
+            for rule_id in ids
+        }
 
     def best(self, limit: int) -> list[Any]:
         """The ids of the rules of highest priority, highest first; only their ids are made."""

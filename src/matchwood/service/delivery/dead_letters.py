@@ -12,13 +12,13 @@ from sqlalchemy import Connection, Engine, Row, and_, delete, func, select
 
 from matchwood.service.delivery.due_events import (
     ENVELOPE_BYTES,
-    ONE_BY_ONE,
     PIECE_BYTES,
     DueEvent,
 )
 from matchwood.service.metrics import Metrics
 from matchwood.service.rules.subscription_store import name_of
 from matchwood.service.storage.database import dead_letters
+from matchwood.service.storage.row_pages import ONE_BY_ONE
 from matchwood.service.storage.writer import Counters, DatabaseWriter
 
 log = logging.getLogger("matchwood.service")

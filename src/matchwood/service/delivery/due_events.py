@@ -10,6 +10,7 @@ from sqlalchemy import Engine, select
 from matchwood.service.delivery.outbox import Outbox
 from matchwood.service.storage.database import events
 from matchwood.service.storage.readers import Readers
+from matchwood.service.storage.row_pages import ONE_BY_ONE
 from matchwood.service.times import iso
 
 log = logging.getLogger("matchwood.service")
@@ -17,11 +18,6 @@ log = logging.getLogger("matchwood.service")
 PIECE_BYTES = 64 << 10
 # Bytes that an event takes beyond those of its body when it is sent.
 ENVELOPE_BYTES = 100
-# The most rows that PostgreSQL sends at a time, and that are in memory while events are fetched.
-ROWS_AT_ONCE = 16
-# Options of queries whose rows are fetched one by one, as far as they are needed. Of the rows that
-# PostgreSQL sends, the first is fetched alone.
-ONE_BY_ONE = {"stream_results": True, "max_row_buffer": ROWS_AT_ONCE}
 # The most events that are fetched together.
 PIECE_EVENTS = 100
 

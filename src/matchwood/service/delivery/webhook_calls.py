@@ -6,6 +6,7 @@ import asyncio
 import base64
 import hashlib
 import hmac
+import logging
 import time
 from collections.abc import Callable
 from typing import NamedTuple
@@ -19,6 +20,7 @@ from matchwood.service.metrics import Metrics
 from matchwood.service.rules.subscription_store import name_of
 from matchwood.service.settings import WebhookSettings
 
+log = logging.getLogger("matchwood.service")
 # Characters of an error that are kept.
 ERROR_LENGTH = 500
 
@@ -77,25 +79,43 @@ class WebhookCalls:
         self._connections.close()
 
     async def send(self, webhook: Webhook, subscription: int, event: DueEvent) -> str | None:
-        """Send an event. Returns what went wrong, or None if it was accepted."""
-        kind, body = FORMATS[webhook.format](event, webhook.data)
-        name = f"{name_of(subscription)}-{event.number}"
-        timestamp = str(int(time.time()))
-        headers = {
-            **kind,
-            "User-Agent": "matchwood",
-            "Webhook-Id": name,
-            "Webhook-Timestamp": timestamp,
-            "Webhook-Signature": signature(webhook.secret, name, timestamp, body),
-        }
+        """Send an event. Returns what went wrong, or None if it was accepted.
+
+        A call that cannot even be made is a failed one, so that its event becomes a dead letter in
+        the end and does not keep later ones waiting for ever.
+        """
         try:
+            headers, body = _made(webhook, subscription, event)
             async with asyncio.timeout(self._timeout):
                 status = await self._connections.post(webhook.url, headers, body)
         except TimeoutError:
             problem = f"no answer within {self._timeout:g} s"
         except (CallFailed, OSError, ValueError) as error:
-            problem = f"{type(error).__name__}: {error}"[:ERROR_LENGTH]
+            problem = _told(error)
+        except Exception as error:
+            about = {"subscription": name_of(subscription), "event": event.number}
+            log.exception("the call of a webhook could not be made", extra=about)
+            problem = _told(error)
         else:
             problem = "" if 200 <= status < 300 else f"answered {status}"
         (self._failed if problem else self._delivered).inc()
         return problem or None
+
+
+def _made(webhook: Webhook, subscription: int, event: DueEvent) -> tuple[dict[str, str], bytes]:
+    """The headers and the body of a call."""
+    kind, body = FORMATS[webhook.format](event, webhook.data)
+    name = f"{name_of(subscription)}-{event.number}"
+    timestamp = str(int(time.time()))
+    headers = {
+        **kind,
+        "User-Agent": "matchwood",
+        "Webhook-Id": name,
+        "Webhook-Timestamp": timestamp,
+        "Webhook-Signature": signature(webhook.secret, name, timestamp, body),
+    }
+    return headers, body
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"[:ERROR_LENGTH]

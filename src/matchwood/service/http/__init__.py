@@ -17,11 +17,12 @@ request_bodies       bodies as they arrive: limited, and unfolded if they are co
 request_context      what routes share: the service, the caller, headers
 models               the JSON of requests and answers; the OpenAPI description comes from it
 problem_responses    problems as answers
-connections          how many connections, and how long requests may take to arrive
+connections          how many connections, and how long requests and readers may take
 pieces               answers that are sent piece by piece, within a budget of bytes
 rule_routes          rules
 match_routes         matching, checking and explaining, which replicas do, too
-match_bodies         what is to be matched, and the answer, as text
+match_bodies         what is to be matched, as text
+match_answers        what is answered, as text, within a limit of bytes
 scanned_bodies       bodies that compiled code has checked, so that no event is read by Python
 rule_uploads         the rules of an upload that replaces all
 schema_routes        the event schema

@@ -33,11 +33,11 @@ BYTES_AT_ONCE = 4 << 20
 # bytes, and a small body can unfold to hundreds of millions of lines.
 MOST_REJECTED = 100_000
 # Bytes of the answer that are kept in memory; a longer answer goes to a temporary file.
-ANSWER_BYTES = 8 << 20
+ANSWER_BYTES = 64 << 10
 # Bytes of a line beyond those of its rule.
 LINE_OVERHEAD = 10_000
 # Bytes of the answer that are sent at a time.
-PART_BYTES = 1 << 20
+PART_BYTES = 64 << 10
 BODY = {
     "requestBody": {
         "required": True,

@@ -1,13 +1,16 @@
-"""Connections: how many there may be, how long a request may take to arrive, and how long it is.
+"""Connections: how many there may be, how long a request may take to arrive, and how long it is;
+and how long a client may take to read an answer.
 
-uvicorn limits none of these. A client that sends half a request, or a thousand clients that send
-nothing, would otherwise keep their connections, and with them the files of the process, for ever;
-and headers without an end would fill the memory.
+uvicorn limits none of these. A client that sends half a request, or takes nothing of an answer, or
+a thousand clients that send nothing, would otherwise keep their connections, and with them the
+files of the process, for ever; and headers without an end would fill the memory.
 
     connected ──▶ headers ──complete──▶ body ──complete──▶ answer ──▶ idle ──first byte──▶ headers
                      │ too slow           │ too slow                    │ too long, or room needed
                      ▼                    ▼                             ▼
                     408                  408                          closed
+
+Whatever the phase, a client that takes nothing of what is waiting to be sent is disconnected.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from matchwood.service.http.pieces import ABORT
+from matchwood.service.http.pieces import SLICE_BYTES
 from matchwood.service.metrics import Metrics
 from matchwood.service.problems import RequestProblem
 from matchwood.service.settings import Settings
@@ -56,6 +59,7 @@ class Connections:
         self.most_per_address = limits.connections_per_address or max(1, self.most // 2)
         self.header_seconds = limits.header_seconds
         self.body_seconds = limits.body_seconds
+        self.reader_seconds = limits.reader_seconds
         self.streams = limits.streams
         self.files = files
         self._metrics = metrics
@@ -123,6 +127,11 @@ class Connections:
         extra = {"reason": reason, "client": address, "more": self._unlogged.pop(reason, 0)}
         log.warning(REASONS[reason], extra=extra)
 
+    def report_reader(self, address: str) -> None:
+        """Count and log a client that was disconnected because it did not take its answer."""
+        self._metrics.slow_readers.inc()
+        self.report("reader", address)
+
 
 # What the log says of a connection that was closed or refused.
 REASONS = {
@@ -130,6 +139,7 @@ REASONS = {
     "body": "a connection was closed: the body of its request did not arrive in time",
     "head": "a connection was closed: the headers of its request are too long",
     "address": "a connection was refused: its address has too many",
+    "reader": "a reader was disconnected: it did not take its answer",
     "total": "there are too many connections: an idle one was closed, or a new one refused",
 }
 
@@ -148,6 +158,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._received = 0  # bytes of the body
         self._body_since = 0.0
         self._timer: asyncio.TimerHandle | None = None
+        self._reading: asyncio.TimerHandle | None = None  # goes off if the client reads nothing
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -162,6 +173,7 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._disarm()
+        self._stop_reading_timer()
         if self._entered:
             self._entered = False
             self._guard.waits(self, False)
@@ -198,8 +210,6 @@ class GuardedProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self._phase = "headers"
-        scope: dict[str, Any] = self.scope  # type: ignore[assignment]
-        scope["extensions"] = {ABORT: self.transport.abort}
 
     def on_headers_complete(self) -> None:
         self._disarm()
@@ -227,6 +237,8 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
+        if self.transport.is_closing():
+            self._start_reading_timer()
         idle = self._phase == "answer" and self.cycle.response_complete  # else one was pipelined
         if idle:
             self._becomes_idle()
@@ -237,6 +249,48 @@ class GuardedProtocol(HttpToolsProtocol):
             self._phase = "headers"
             self._nothing_came = True
             self._guard.waits(self, True)
+
+    # Answers as they are read
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._start_reading_timer()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._stop_reading_timer()
+        if self.transport.is_closing():
+            self._start_reading_timer()  # for the rest
+
+    def timeout_keep_alive_handler(self) -> None:
+        super().timeout_keep_alive_handler()
+        self._start_reading_timer()
+
+    def _start_reading_timer(self) -> None:
+        self._stop_reading_timer()
+        if seconds := self._guard.reader_seconds:
+            size = self.transport.get_write_buffer_size()
+            self._reading = self.loop.call_later(seconds, self._look_at_reader, size)
+
+    def _stop_reading_timer(self) -> None:
+        if self._reading is not None:
+            self._reading.cancel()
+            self._reading = None
+
+    def _look_at_reader(self, size: int) -> None:
+        """Drop the connection unless a slice of what waited to be sent was taken, or all of it.
+
+        Nothing was added meanwhile: the timer only runs while answers wait or have ended.
+        """
+        self._reading = None
+        left = self.transport.get_write_buffer_size()
+        if not left:
+            return
+        if left > size - SLICE_BYTES:
+            self._guard.report_reader(self._address)
+            self.drop()
+        else:
+            self._start_reading_timer()
 
     # Time limits
 
@@ -275,6 +329,7 @@ class GuardedProtocol(HttpToolsProtocol):
         if cycle is None or cycle.response_complete or not cycle.response_started:
             self.transport.write(_answer(problem))
         self.transport.close()
+        self._start_reading_timer()
 
 
 def _answer(problem: RequestProblem) -> bytes:

@@ -29,7 +29,7 @@ async def list_all(
     service: Ready, caller: Admin, after: After = 0, limit: Limit = 100
 ) -> StreamingResponse:
     """The dead letters of all subscriptions, oldest first."""
-    return PiecesResponse(service, _page(service, None, after, limit), media_type=JSON)
+    return PiecesResponse(_page(service, None, after, limit), media_type=JSON)
 
 
 @router.get("/subscriptions/{name}/dead-letters", response_model=DeadLetterPage)
@@ -38,7 +38,7 @@ async def list_own(
 ) -> StreamingResponse:
     """The events that the webhook of a subscription did not accept, oldest first."""
     row = await authorised(service, name, secret)
-    return PiecesResponse(service, _page(service, row.number, after, limit), media_type=JSON)
+    return PiecesResponse(_page(service, row.number, after, limit), media_type=JSON)
 
 
 @router.post("/subscriptions/{name}/dead-letters/replay", status_code=202)

@@ -48,7 +48,7 @@ async def stream(request: Request, service: Ready, secret: Secret, name: str) ->
         await authorised(service, name, secret)  # a ticket replaced from now on ends the watch
         parts = _stream(service, row.number, row.data, watch)
         kind = "text/event-stream"
-        return PiecesResponse(service, parts, slot.pop_all(), media_type=kind, headers=headers)
+        return PiecesResponse(parts, slot.pop_all(), media_type=kind, headers=headers)
 
 
 @router.get("/subscriptions/{name}/events", response_model=EventsPolled)
@@ -73,7 +73,7 @@ async def poll(
             if watch.ended:
                 raise RequestProblem("forbidden", UNKNOWN_SUBSCRIPTION)
         parts = _polled(service, row.number, row.data, cursor, limit)
-        return PiecesResponse(service, parts, slot.pop_all(), media_type=JSON)
+        return PiecesResponse(parts, slot.pop_all(), media_type=JSON)
 
 
 async def _first_due(service: Service, number: int, watch: Watch, deadline: float) -> int:

@@ -1,7 +1,6 @@
-"""The bodies of `POST /match`: events are matched by the text that came, and answers are written
-as text.
+"""The bodies of `POST /match`: events are matched by the text that came.
 
-To validate and build an object for every event and every match would take longer than matching.
+To validate and build an object for every event would take longer than matching.
 What compiled code cannot check (`scanned_bodies`) is read here.
 """
 
@@ -15,13 +14,11 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 
 from matchwood.language.errors import EventError
-from matchwood.match.parts.rule_columns import RuleDetails
 from matchwood.service.delivery.event_bodies import (
     STRICT,
     check_count,
     check_depth,
     check_size,
-    dumps,
 )
 from matchwood.service.http.json_lists import after_blanks, after_sign
 from matchwood.service.http.models import MatchIn
@@ -158,12 +155,3 @@ def _check(event: dict[str, Any], text: str, index: int, limits: Limits) -> None
             json.dumps(event, ensure_ascii=False).encode()
         except UnicodeEncodeError as error:
             raise event_problem(EventError(f"it is not valid Unicode: {error}"), index) from None
-
-
-def plain_match(rule: RuleDetails) -> str:
-    """`RuleMatch` of a rule as JSON, without bindings and explanation."""
-    tags = dumps(sorted(rule.tags)) if rule.tags else "[]"
-    return (
-        f'{{"id":{dumps(rule.id)},"tags":{tags},"priority":{float(rule.priority)!r},'
-        f'"data":{rule.data_text or "null"},"bindings":null,"explanation":null}}'
-    )

@@ -13,21 +13,21 @@ from fastapi import APIRouter, Request, Response
 
 from matchwood.language import parse
 from matchwood.language.errors import EventError, RuleError
+from matchwood.language.events import Event
 from matchwood.language.tree import Node, attributes_in
 from matchwood.match.parts.rule_checks import check_calls
-from matchwood.match.parts.rule_columns import RuleDetails
 from matchwood.matcher import Bindings
 from matchwood.service.delivery.acceptance import BULKY_BYTES
 from matchwood.service.delivery.event_bodies import JSON, checked_json, dumps
 from matchwood.service.http.direct_routes import DirectAnswer
-from matchwood.service.http.match_bodies import MatchRequest, match_request, plain_match
+from matchwood.service.http.match_answers import MatchAnswer, full_match, plain_match
+from matchwood.service.http.match_bodies import MatchRequest, match_request
 from matchwood.service.http.models import (
     CheckIn,
     CheckOut,
     ExplainIn,
     MatchIn,
     MatchOut,
-    RuleMatch,
 )
 from matchwood.service.http.request_context import (
     Anybody,
@@ -144,17 +144,19 @@ def _match(service: MatchingService, key: str, body: bytes) -> bytes:
             except EventError as error:
                 raise event_problem(error, None if request.single else index) from None
         found = live.match(state, events, request.texts, tags, options.limit)
+        answer = MatchAnswer(service.settings.limits)
         if not options.explain and not options.why_not:
-            results = [f'{{"matches":[{",".join(told(state, of))}],"near":null}}' for of in found]
+            for of in found:
+                answer.add(told(state, of))
         else:
-            results = _explained(live, state, request, found)
-        return f'{{"version":{state.version},"results":[{",".join(results)}]}}'.encode()
+            _explain(live, state, request, found, answer)
+        return answer.whole(state.version)
 
-    def told(state: RulesState, of_event: dict[str, Bindings | None]) -> Iterator[str]:
+    def told(state: RulesState, of_event: dict[str, Bindings | None]) -> Iterator[bytes]:
         for rule_id, bindings in of_event.items():
             if bindings is not None:
                 details = details_or_none(state.matcher, rule_id)
-                text = None if details is None else _match_text(details, bindings, None)
+                text = None if details is None else full_match(details, bindings, None)
             else:
                 text = live.written(state, rule_id, plain_match)
             if text is not None:
@@ -163,34 +165,26 @@ def _match(service: MatchingService, key: str, body: bytes) -> bytes:
     return live.answer(matched)
 
 
-def _explained(
-    live: LiveRules, state: RulesState, request: MatchRequest, found: Matches
-) -> list[str]:
-    """What is said of each event, with explanations or near misses, within a time limit."""
+def _explain(
+    live: LiveRules, state: RulesState, request: MatchRequest, found: Matches, answer: MatchAnswer
+) -> None:
+    """Say of each event all with explanations or near misses, within a time limit."""
     matcher, options = state.matcher, request.options
-    results = []
+
+    def told(rules: dict[str, Bindings | None], seen: Event) -> Iterator[bytes]:
+        for rule_id, bindings in rules.items():
+            if (details := details_or_none(matcher, rule_id)) is None:
+                continue
+            why = None
+            if options.explain:
+                why = matcher.explain(parse(details.rule), seen).to_json()
+            yield full_match(details, bindings, why)
+
     with live.timed.explaining() as timed:
         for event, rules in zip(request.events, found, strict=True):
             seen = timed(event)
-            matches = []
-            for rule_id, bindings in rules.items():
-                if (details := details_or_none(matcher, rule_id)) is None:
-                    continue
-                why = None
-                if options.explain:
-                    why = matcher.explain(parse(details.rule), seen).to_json()
-                matches.append(_match_text(details, bindings, why))
             near = "null"
             if options.why_not:
                 misses = matcher.why_not(seen, options.why_not)
                 near = dumps([{"id": miss.id, "lacked": miss.lacked} for miss in misses])
-            results.append(f'{{"matches":[{",".join(matches)}],"near":{near}}}')
-    return results
-
-
-def _match_text(
-    rule: RuleDetails, bindings: Bindings | None, explanation: dict[str, object] | None
-) -> str:
-    about: dict[str, Any] = {"id": rule.id, "tags": sorted(rule.tags), "data": rule.data}
-    about |= {"priority": rule.priority, "bindings": bindings, "explanation": explanation}
-    return RuleMatch(**about).model_dump_json()
+            answer.add(told(rules, seen), near.encode())

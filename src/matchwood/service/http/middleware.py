@@ -16,6 +16,7 @@ from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from matchwood.service.http.pieces import NoRoom, SlicedAnswer
 from matchwood.service.http.problem_responses import failure_response, problem_response
 from matchwood.service.http.request_bodies import BodyLimit, declared_problem, limited
 from matchwood.service.http.request_context import secret_in
@@ -61,10 +62,13 @@ class RequestMiddleware:
         async def send_with_id(message: Message) -> None:
             nonlocal status, started_answer
             if message["type"] == "http.response.start":
+                message.setdefault("headers", []).append((b"x-request-id", name.encode()))
+            await answer.send(message)
+            if message["type"] == "http.response.start":
                 started_answer = True
                 status = message["status"]
-                message.setdefault("headers", []).append((b"x-request-id", name.encode()))
-            await send(message)
+
+        answer = SlicedAnswer(send, self._service.reader_budget)
 
         try:
             limit = self._limit(scope, headers)
@@ -76,6 +80,8 @@ class RequestMiddleware:
                 with self._service.request_bytes.share() as share:
                     body = limited(receive, headers, limit, None if unkept else share)
                     await self._app(scope, body, send_with_id)
+        except NoRoom as refusal:
+            await problem_response(refusal.problem)(scope, receive, send_with_id)
         except ClientDisconnect:
             status = CLIENT_GONE
         except Exception as error:
@@ -84,6 +90,7 @@ class RequestMiddleware:
                 raise  # the server closes the connection, so that the answer is not taken for whole
             await failure_response(name)(scope, receive, send_with_id)
         finally:
+            answer.close()
             self._record(scope, status, time.perf_counter() - started)
             request_id.reset(token)
 

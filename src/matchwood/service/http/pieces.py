@@ -1,13 +1,12 @@
 """Answers that are sent piece by piece, so that slow readers cost little memory.
 
 A piece is made when the one before it has been taken, and its bytes count against a budget that
-all answers share. A reader that does not take a piece in time is disconnected.
+all answers share. An answer that is made as a whole counts against it with all of its bytes, and is
+refused if there is no room. Who takes nothing is disconnected (`connections`).
 """
 
 from __future__ import annotations
 
-import asyncio
-import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import ExitStack
 from typing import Any, TypeVar
@@ -16,71 +15,81 @@ from fastapi.responses import StreamingResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from matchwood.service.delivery.due_events import ENVELOPE_BYTES, PIECE_BYTES
+from matchwood.service.limits import BudgetRoom, ByteBudget
+from matchwood.service.problems import RequestProblem
 from matchwood.service.service import Service
 
-log = logging.getLogger("matchwood.service")
 Items = TypeVar("Items", bound=Sequence[Any])
 # Bytes that are given to the server at a time: it buffers up to twice as many per connection.
 SLICE_BYTES = 64 << 10
-# The entry of an ASGI scope's `extensions` with the function that drops the connection at once.
-ABORT = "matchwood.abort"
+# Seconds after which a client should try again if there was no room for its answer.
+RETRY_SECONDS = 1
+
+
+class NoRoom(Exception):
+    """There is no room for an answer now."""
+
+    def __init__(self, size: int, total: int) -> None:
+        super().__init__()
+        detail = f"the answer has {size:,} bytes, and too much of {total:,} is being sent to others"
+        self.problem = RequestProblem("busy", detail, retry_after=RETRY_SECONDS, limit=total)
+
+
+class SlicedAnswer:
+    """Hands what an application sends on in slices; a large answer takes room until it is closed.
+
+    Raises `NoRoom` before anything of the answer is sent.
+    """
+
+    def __init__(self, send: Send, budget: ByteBudget) -> None:
+        self._send = send
+        self._budget = budget
+        self._room: BudgetRoom | None = None
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            size = _length(message)
+            if size > SLICE_BYTES:
+                self._room = self._budget.take_now(size)
+                if self._room is None:
+                    raise NoRoom(size, self._budget.total)
+        body = message.get("body", b"")
+        for low in range(0, len(body) - SLICE_BYTES, SLICE_BYTES):
+            part = {"type": message["type"], "body": body[low : low + SLICE_BYTES]}
+            await self._send({**part, "more_body": True})
+        if len(body) > SLICE_BYTES:
+            message = {**message, "body": body[(len(body) - 1) // SLICE_BYTES * SLICE_BYTES :]}
+        await self._send(message)
+
+    def close(self) -> None:
+        if self._room is not None:
+            self._room.shrink(0)
+
+
+def _length(start: Message) -> int:
+    """The length of an answer that is made as a whole; 0 if it is not."""
+    for name, value in start.get("headers", ()):
+        if name == b"content-length":
+            return int(value)
+    return 0
 
 
 class PiecesResponse(StreamingResponse):
     """Sends pieces, and frees its slot when it ends, even if it could not begin."""
 
     def __init__(
-        self,
-        service: Service,
-        pieces: AsyncGenerator[bytes],
-        slot: ExitStack | None = None,
-        **more: Any,
+        self, pieces: AsyncGenerator[bytes], slot: ExitStack | None = None, **more: Any
     ) -> None:
         super().__init__(pieces, **more)
         self._pieces = pieces
-        self._service = service
         self._slot = slot or ExitStack()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        seconds = self._service.settings.limits.reader_seconds
         with self._slot:
             try:
-                await super().__call__(scope, receive, _impatient(send, seconds))
-            except SlowReader:
-                self._service.metrics.slow_readers.inc()
-                client = scope.get("client")
-                extra = {"client": client[0] if client else None, "seconds": seconds}
-                log.warning("a reader was disconnected: it did not take its answer", extra=extra)
-                abort = scope.get("extensions", {}).get(ABORT)
-                if abort is not None:
-                    abort()
-                    await asyncio.sleep(0.01)  # the server notices it, and does not miss the rest
+                await super().__call__(scope, receive, send)
             finally:
                 await self._pieces.aclose()  # which gives its room back
-
-    async def stream_response(self, send: Send) -> None:
-        start = {"type": "http.response.start", "status": self.status_code}
-        await send({**start, "headers": self.raw_headers})
-        async for piece in self._pieces:
-            for low in range(0, len(piece), SLICE_BYTES):
-                body = piece[low : low + SLICE_BYTES]
-                await send({"type": "http.response.body", "body": body, "more_body": True})
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
-
-
-class SlowReader(Exception):
-    """A piece was not taken in time."""
-
-
-def _impatient(send: Send, seconds: float) -> Send:
-    async def send_in_time(message: Message) -> None:
-        try:
-            async with asyncio.timeout(seconds):
-                await send(message)
-        except TimeoutError:
-            raise SlowReader from None
-
-    return send_in_time
 
 
 async def budgeted(

@@ -54,12 +54,14 @@ async def list_rules(
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
     search: Annotated[str, Query(max_length=512, pattern="^[^\\x00]*$")] = "",
 ) -> RulePage:
-    """Rules in the order of their ids, one page at a time. `search` looks in ids and rules."""
-    rows = await service.storage.readers.run(service.rules.page, after, limit + 1, search)
-    shown = [_rule(row) for row in rows[:limit]]
-    more = shown[-1].id if len(rows) > limit else None
+    """Rules in the order of their ids, one page at a time. `search` looks in ids and rules. A page
+    of long rules has fewer than `limit`.
+    """
+    rows, more = await service.storage.readers.run(service.rules.page, after, limit, search)
+    shown = [_rule(row) for row in rows]
+    following = shown[-1].id if more else None
     count = len(service.rules.matcher)
-    return RulePage(version=service.rules.version, count=count, rules=shown, next=more)
+    return RulePage(version=service.rules.version, count=count, rules=shown, next=following)
 
 
 @router.put("/rules", openapi_extra=UPLOAD, responses=problems(412, 415))

@@ -68,19 +68,19 @@ async def list_subscriptions(
     kind: Literal["pull", "webhook"] | None = None,
 ) -> SubscriptionPage:
     """Subscriptions in the order in which they were created, one page at a time. `search` looks in
-    subscribers, rules and the URLs of webhooks.
+    subscribers, rules and the URLs of webhooks. A page of long rules has fewer than `limit`.
     """
     first = number_of(after) if after else 0
     if first is None:
         raise RequestProblem(
             "invalid-request", f"`after` must be the id of a subscription, found {after!r}"
         )
-    rows = await service.storage.readers.run(
-        service.subscriptions.page, first, limit + 1, search, kind
+    rows, more = await service.storage.readers.run(
+        service.subscriptions.page, first, limit, search, kind
     )
-    shown = [subscription_out(service, row) for row in rows[:limit]]
-    more = shown[-1].id if len(rows) > limit else None
-    return SubscriptionPage(count=service.roster.alive, subscriptions=shown, next=more)
+    shown = [subscription_out(service, row) for row in rows]
+    following = shown[-1].id if more else None
+    return SubscriptionPage(count=service.roster.alive, subscriptions=shown, next=following)
 
 
 @router.get("/subscriptions/{name}")

@@ -17,6 +17,7 @@ from matchwood.language.events import Event
 from matchwood.match.parts.rule_columns import RuleDetails
 from matchwood.match.store.snapshot import Snapshot
 from matchwood.matcher import Bindings, Matcher
+from matchwood.operators.call_execution import own_time
 from matchwood.service.problems import RequestProblem, event_problem
 from matchwood.service.rules.timed_matching import MEASURED_BYTES, Suspension, TimedMatching
 from matchwood.service.settings import Limits
@@ -26,8 +27,10 @@ T = TypeVar("T")
 FEW_EVENTS = 3
 # Attempts to match while the rules keep changing, before changes have to wait.
 ATTEMPTS = 3
-# The most rules whose texts are remembered; beyond that, all are forgotten.
-MOST_WRITTEN = 100_000
+# The most bytes of texts of rules that are remembered; beyond that, all are forgotten.
+MOST_WRITTEN_BYTES = 32 << 20
+# Bytes that a text takes beyond its own, with its place in the dict of texts.
+WRITTEN_OVERHEAD = 150
 # For each event, the ids of the rules that are true of it, with the bindings of their variables.
 Matches = list[dict[str, Bindings | None]]
 
@@ -38,6 +41,15 @@ class RulesState(NamedTuple):
     version: int
     matcher: Matcher
     changing: bool = False  # the matcher has some of the changes to the next version
+
+
+class WrittenRules:
+    """What was written of rules in answers of one state."""
+
+    def __init__(self, state: RulesState) -> None:
+        self.state = state
+        self.texts: dict[str, bytes] = {}
+        self.bytes = 0  # about
 
 
 class MustSuspend(Exception):
@@ -58,8 +70,7 @@ class LiveRules:
         self.timed = TimedMatching(limits, made_with)
         self.timed.suspend = self._suspend_unless_held
         self.suspend: Callable[[list[Suspension]], None] = lambda suspensions: None
-        # What was written of rules in answers of one state.
-        self._written: tuple[RulesState, dict[str, str]] = (self.state, {})
+        self._written = WrittenRules(self.state)
         self._held_by = 0  # the thread that has made changes wait, to match without them
 
     # Changes
@@ -139,18 +150,21 @@ class LiveRules:
         matches: Matches = []
         try:
             if matcher.calls_operators:  # only they bind variables
-                for event in events:
-                    bound = matcher.match(event, tags=tags, limit=limit, bindings=True)
+                for event, body in zip(events, bodies, strict=True):
+                    bound = self.timed.bindings(matcher, event, body, tags, limit)
                     matches.append({rule_id: found or None for rule_id, found in bound.items()})
             elif len(events) <= FEW_EVENTS or self._may_take_long(state, max(map(len, bodies))):
                 for event, body in zip(events, bodies, strict=True):
                     matches.append(dict.fromkeys(self.timed.ids(matcher, event, body, tags, limit)))
             else:
                 matches = [{} for _ in events]
+                begun = own_time()
                 table = matcher.match_json_batch(bodies, tags=tags, limit=limit)
+                seconds = own_time() - begun
                 pairs = zip(table["event"].to_pylist(), table["rule_id"].to_pylist(), strict=True)
                 for event, rule_id in pairs:
                     matches[event][rule_id] = None
+                self.timed.look_into_batch(matcher.store.snapshot, events, bodies, seconds)
         except EventError as error:
             raise _problem_of(error, events) from None
         total = sum(map(len, matches))
@@ -160,15 +174,16 @@ class LiveRules:
         return matches
 
     def written(
-        self, state: RulesState, rule_id: str, write: Callable[[RuleDetails], str]
-    ) -> str | None:
+        self, state: RulesState, rule_id: str, write: Callable[[RuleDetails], bytes]
+    ) -> bytes | None:
         """What `write` makes of a rule, remembered; None if the rule was removed meanwhile."""
-        of, texts = self._written
-        if of is not state or len(texts) >= MOST_WRITTEN:
-            of, texts = self._written = state, {}
-        text = texts.get(rule_id)
+        known = self._written
+        if known.state is not state or known.bytes >= MOST_WRITTEN_BYTES:
+            known = self._written = WrittenRules(state)
+        text = known.texts.get(rule_id)
         if text is None and (details := details_or_none(state.matcher, rule_id)) is not None:
-            text = texts[rule_id] = write(details)
+            text = known.texts[rule_id] = write(details)
+            known.bytes += len(text) + WRITTEN_OVERHEAD
         return text
 
     def _may_take_long(self, state: RulesState, size: int) -> bool:

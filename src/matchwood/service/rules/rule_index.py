@@ -26,6 +26,7 @@ from matchwood.match.parts.rule_columns import RuleDetails
 from matchwood.match.search.json_texts import blocks_of
 from matchwood.match.store.part_store import FEW_RULES
 from matchwood.matcher import Matcher
+from matchwood.operators.call_execution import own_time
 from matchwood.schema import Schema
 from matchwood.service.rules.subscription_roster import Numbers
 from matchwood.service.rules.timed_matching import (
@@ -84,11 +85,10 @@ class SubscriptionIndex:
     def _together(self, events: Sequence[EventMapping], bodies: Sequence[str]) -> list[Numbers]:
         if not events:
             return []
-        begun = time.thread_time()
+        begun = own_time()
         store = self.matcher.store
-        sizes = list(map(len, bodies))
         worth = WORTH_WAITING if store.holds_back() else WORTH_BUILDING
-        snapshot = self.timed.snapshot(store, sum(sizes), worth)
+        snapshot = self.timed.snapshot(store, sum(map(len, bodies)), worth)
         if snapshot.pending:
             snapshot = store.settled(len(events))
         numbers = snapshot.ids().values.to_numpy(zero_copy_only=False)
@@ -99,8 +99,7 @@ class SubscriptionIndex:
                 raise error
             result += _by_event(pairs, numbers, piece.end - piece.first)
         store.hurry()
-        seconds = (time.thread_time() - begun) / len(events)
-        self.timed.look_into(snapshot, events[int(np.argmax(sizes))], seconds)
+        self.timed.look_into_batch(snapshot, events, bodies, own_time() - begun)
         return result
 
     # Changes, in order

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from sqlalchemy import Engine
 
 from matchwood.service.rules.rule_changes import CHANNEL
+from matchwood.service.storage.database import connection_parameters
 
 log = logging.getLogger("matchwood.service")
 # Seconds after which the thread looks whether it is to end.
@@ -21,8 +22,7 @@ class RuleNotices:
     """Calls `notice` after each commit that changed rules; also after it was not connected."""
 
     def __init__(self, engine: Engine, notice: Callable[[], None]) -> None:
-        url = engine.url.set(drivername="postgresql")
-        self._url = url.render_as_string(hide_password=False)
+        self._parameters = connection_parameters(engine)
         self._notice = notice
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._run, name="notices", daemon=True)
@@ -37,7 +37,7 @@ class RuleNotices:
 
         while not self._end.is_set():
             try:
-                with psycopg.connect(self._url, autocommit=True) as connection:
+                with psycopg.connect(**self._parameters, autocommit=True) as connection:
                     connection.execute(f"LISTEN {CHANNEL}")
                     self._notice()
                     while not self._end.is_set():

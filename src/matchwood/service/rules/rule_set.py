@@ -34,6 +34,7 @@ from matchwood.service.rules.stored_lists import check_lists_stored
 from matchwood.service.rules.timed_matching import LONG_RULE, Suspension
 from matchwood.service.settings import Settings
 from matchwood.service.storage.database import rule_versions, rules
+from matchwood.service.storage.row_pages import page_of
 from matchwood.service.storage.writer import Counters, DatabaseWriter
 
 log = logging.getLogger("matchwood.service")
@@ -159,16 +160,15 @@ class RuleSet:
             raise RequestProblem("not-found", f"there is no rule {rule_id!r}")
         return row
 
-    def page(self, after: str, limit: int, search: str) -> list[Row[Any]]:
-        """Rules in the order of their ids, whose id or text contains `search`."""
+    def page(self, after: str, limit: int, search: str) -> tuple[list[Row[Any]], bool]:
+        """Rules in the order of their ids, whose id or text contains `search`; are there more?"""
         wanted = select(rules).where(rules.c.id > after)
         if search:
             wanted = wanted.where(
                 rules.c.id.icontains(search, autoescape=True)
                 | rules.c.rule.icontains(search, autoescape=True)
             )
-        with self._engine.connect() as connection:
-            return list(connection.execute(wanted.order_by(rules.c.id).limit(limit)))
+        return page_of(self._engine, wanted.order_by(rules.c.id), limit)
 
     def versions(self, limit: int) -> list[Row[Any]]:
         """The latest versions, newest first."""

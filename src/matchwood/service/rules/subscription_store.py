@@ -31,6 +31,7 @@ from matchwood.service.rules.subscription_roster import SubscriptionRoster
 from matchwood.service.rules.timed_matching import Suspension
 from matchwood.service.settings import Settings
 from matchwood.service.storage.database import dead_letters, subscriptions
+from matchwood.service.storage.row_pages import page_of
 from matchwood.service.storage.writer import Counters, DatabaseWriter
 
 # What is said of a subscription that does not exist, and of a wrong ticket: the same.
@@ -147,8 +148,13 @@ class SubscriptionStore:
             raise RequestProblem("forbidden", UNKNOWN_SUBSCRIPTION)
         return row
 
-    def page(self, after: int, limit: int, search: str, kind: str | None = None) -> list[Row[Any]]:
-        """Subscriptions in order of number, whose subscriber, rule or URL contains `search`."""
+    def page(
+        self, after: int, limit: int, search: str, kind: str | None = None
+    ) -> tuple[list[Row[Any]], bool]:
+        """Subscriptions in order of number, whose subscriber, rule or URL contains `search`.
+
+        Second, whether there are more.
+        """
         wanted = select(subscriptions).where(subscriptions.c.number > after)
         wanted = wanted.where(subscriptions.c.expires > time.time())
         if search:
@@ -159,8 +165,7 @@ class SubscriptionStore:
             )
         if kind is not None:
             wanted = wanted.where(subscriptions.c.kind == kind)
-        with self._engine.connect() as connection:
-            return list(connection.execute(wanted.order_by(subscriptions.c.number).limit(limit)))
+        return page_of(self._engine, wanted.order_by(subscriptions.c.number), limit)
 
     # Checking
 

@@ -15,8 +15,9 @@ they are changed. So a costly rule costs the time of one event once, not that of
 
 Rules that are not built are only evaluated for small events: before a large one they are built.
 
-Time is processor time of the thread, so that a busy machine makes nobody guilty. Operators are not
-timed here: they have timeouts of their own.
+Time is processor time of the thread, so that a busy machine makes nobody guilty. That of operators
+does not count: they have timeouts of their own. While a rule is timed alone, its calls are
+undefined, so that none is made twice.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from time import thread_time
-from typing import Any, NamedTuple
+from time import monotonic
+from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 from matchwood.index.build.segment import Segment
@@ -40,11 +41,14 @@ from matchwood.match.parts.rule_columns import RuleDetails
 from matchwood.match.search.event_matches import EventMatches
 from matchwood.match.store.rule_store import RuleStore
 from matchwood.match.store.snapshot import Snapshot
-from matchwood.matcher import Matcher
+from matchwood.matcher import Bindings, Matcher
+from matchwood.operators.call_execution import own_time
+from matchwood.operators.registry import Operators
 from matchwood.service.problems import RequestProblem
 from matchwood.service.settings import Limits
 
 log = logging.getLogger("matchwood.service")
+T = TypeVar("T")
 # Bytes of an event as JSON from which on its time is measured. Smaller ones are always quick.
 MEASURED_BYTES = 1_024
 # Bytes of an event from which on it can be interrupted, which takes time for every attribute, and
@@ -68,6 +72,11 @@ MOST_TIMED = 64
 SEARCH_SECONDS = 5.0
 # Values of a list, or characters of a string, from which on an attribute may be costly.
 LARGE_VALUE = 64
+# Events of a batch with which rules are timed if it took long, largest first.
+MOST_SUSPECTED = 3
+# Seconds after a search for nothing before events that take long only together are looked into
+# again: where every batch takes long, searches would never end.
+FRUITLESS_SECONDS = 60.0
 # Seconds after which a publisher should try again if an event could not be matched in time.
 RETRY_SECONDS = 10
 
@@ -83,10 +92,10 @@ class TimedEvent(Event):
 
     def __init__(self, event: object, aliases: Aliases | None, seconds: float) -> None:
         super().__init__(event, aliases)
-        self._deadline = thread_time() + seconds
+        self._deadline = own_time() + seconds
 
     def __getitem__(self, attribute: str) -> Seen:
-        if thread_time() > self._deadline:
+        if own_time() > self._deadline:
             raise MatchTimeout
         return super().__getitem__(attribute)
 
@@ -104,7 +113,7 @@ class TimedElement(ElementEvent):
         self._deadline = deadline
 
     def __getitem__(self, attribute: str) -> Seen:
-        if thread_time() > self._deadline:
+        if own_time() > self._deadline:
             raise MatchTimeout
         return super().__getitem__(attribute)
 
@@ -131,6 +140,7 @@ class TimedMatching:
         self.suspend: Callable[[list[Suspension]], None] = lambda suspensions: None
         self._searching = threading.Lock()
         self._searches = ThreadPoolExecutor(1, "costly")
+        self._look_again = 0.0  # the time (monotonic) before which a search would find nothing
         # What each segment evaluates on demand.
         self._on_demand: WeakKeyDictionary[Segment, int] = WeakKeyDictionary()
 
@@ -160,52 +170,69 @@ class TimedMatching:
         size = len(body)
         snapshot = matcher.store.snapshot
         if snapshot.pending or self.may_take_long(snapshot, size):
-            matches = self.match(matcher.store, event, size, tags)
-            return matches.ids() if limit is None else matches.best(limit)
+            return self.match(matcher.store, event, size, lambda found: _ids(found, limit), tags)
         is_measured = size >= MEASURED_BYTES
-        begun = thread_time() if is_measured else 0.0
+        begun = own_time() if is_measured else 0.0
         ids = matcher.match_json(body.encode(), tags=tags, limit=limit)
         if is_measured:
-            self.look_into(snapshot, event, thread_time() - begun)
+            self.look_into(snapshot, event, own_time() - begun)
         return ids
+
+    def bindings(
+        self,
+        matcher: Matcher,
+        event: Mapping[str, Any],
+        body: str,
+        tags: frozenset[str] | None = None,
+        limit: int | None = None,
+    ) -> dict[Any, Bindings]:
+        """`ids`, each with the bindings of the variables of its rule."""
+        decider = matcher.store.decider
+        return self.match(
+            matcher.store,
+            event,
+            len(body),
+            lambda found: found.bindings(_ids(found, limit), decider),
+            tags,
+        )
 
     def match(
         self,
         store: RuleStore,
         event: Mapping[str, Any],
         size: int,
+        read: Callable[[EventMatches], T],
         wanted: frozenset[str] | None = None,
-    ) -> EventMatches:
-        """The rules that are true of an event of so many bytes.
+    ) -> T:
+        """What `read` makes of the rules that are true of an event of so many bytes.
 
         If it takes too long, rules that are to blame are suspended, and the others are matched.
         """
         snapshot = self.snapshot(store, size)
         is_measured = size >= MEASURED_BYTES
-        begun = thread_time() if is_measured else 0.0
+        begun = own_time() if is_measured else 0.0
         try:
-            matches = snapshot.match(self._timed(snapshot, event, size), wanted)
+            found = read(snapshot.match(self._timed(snapshot, event, size), wanted))
         except MatchTimeout:
             self._search(snapshot, event)
             try:
-                matches = self.snapshot(store, size).match(
-                    self._timed(snapshot, event, size), wanted
-                )
+                again = self.snapshot(store, size)
+                found = read(again.match(self._timed(again, event, size), wanted))
             except MatchTimeout:
                 raise self._problem("the event could not be matched") from None
         else:
             if is_measured:
-                self.look_into(snapshot, event, thread_time() - begun)
+                self.look_into(snapshot, event, own_time() - begun)
         if snapshot.pending:
             store.hurry()
-        return matches
+        return found
 
     def _timed(
         self, snapshot: Snapshot, event: Mapping[str, Any], size: int
     ) -> Mapping[str, Any] | Event:
         """The event, such that it can be interrupted if matching it may take long."""
         seconds = self._limits.match_seconds
-        if not self.may_take_long(snapshot, size) or not seconds or snapshot.calls_operators:
+        if not self.may_take_long(snapshot, size) or not seconds:
             return event
         return TimedEvent(event, snapshot.decider.aliases, seconds)
 
@@ -233,11 +260,11 @@ class TimedMatching:
     @contextmanager
     def explaining(self) -> Iterator[Callable[[Mapping[str, Any]], Event]]:
         """Makes events that are to be explained; all of it takes no longer than matching may."""
-        end = thread_time() + (self._limits.match_seconds or math.inf)
+        end = own_time() + (self._limits.match_seconds or math.inf)
         aliases = self._made_with.get("aliases")
 
         def timed(event: Mapping[str, Any]) -> Event:
-            return TimedEvent(event, aliases, end - thread_time())
+            return TimedEvent(event, aliases, end - own_time())
 
         try:
             yield timed
@@ -246,29 +273,54 @@ class TimedMatching:
 
     def look_into(self, snapshot: Snapshot, event: Mapping[str, Any], seconds: float) -> None:
         """If an event took too long, find out why, but do not keep its publisher waiting."""
+        if self._is_too_long(seconds):
+            log.warning("an event took long to match", extra={"seconds": round(seconds, 3)})
+            self._submit(self._search, snapshot, event)
+
+    def look_into_batch(
+        self,
+        snapshot: Snapshot,
+        events: Sequence[Mapping[str, Any]],
+        bodies: Sequence[str],
+        seconds: float,
+    ) -> None:
+        """If events together took longer than one may, find out whether one of them does.
+
+        The largest are suspected.
+        """
+        together = seconds > len(events) * self._limits.match_seconds
+        if self._is_too_long(seconds) and (together or monotonic() >= self._look_again):
+            measured = (at for at, body in enumerate(bodies) if len(body) >= MEASURED_BYTES)
+            largest = heapq.nlargest(MOST_SUSPECTED, measured, key=lambda at: len(bodies[at]))
+            log.warning("a batch took long to match", extra={"seconds": round(seconds, 3)})
+            self._submit(self._search, snapshot, *(events[at] for at in largest))
+
+    def _is_too_long(self, seconds: float) -> bool:
         limit = self._limits.match_seconds
-        if not limit or seconds <= limit or snapshot.calls_operators or self._searching.locked():
-            return
-        log.warning("an event took long to match", extra={"seconds": round(seconds, 3)})
+        return bool(limit) and seconds > limit and not self._searching.locked()
+
+    def _submit(self, search: Callable[..., None], *arguments: Any) -> None:
         with suppress(RuntimeError):  # the service is closing
-            self._searches.submit(self._search, snapshot, event)
+            self._searches.submit(search, *arguments)
 
     # Who is to blame
 
-    def _search(self, snapshot: Snapshot, event: Mapping[str, Any]) -> None:
-        """Suspend the rules that take too long with an event."""
+    def _search(self, snapshot: Snapshot, *events: Mapping[str, Any]) -> None:
+        """Suspend the rules that take too long with the first of some events that has any."""
         with self._searching:  # one at a time
-            found = self._costly(snapshot, event)
+            searched = (self._costly(snapshot, event) for event in events)
+            found = next(filter(None, searched), [])
         # Not while others wait to search: they may hold what a suspension waits for.
         if found:
             self.suspend(found)
         else:
+            self._look_again = monotonic() + FRUITLESS_SECONDS
             log.warning("no single rule is to blame for an event that took long to match")
 
     def _costly(self, snapshot: Snapshot, event: Mapping[str, Any]) -> list[Suspension]:
         """The rules that take too long with an event."""
         limit = self._limits.rule_seconds
-        begun = thread_time()
+        begun = own_time()
         found: list[Suspension] = []
         for rule in costliest(snapshot, event):
             seconds = self._seconds_alone(rule, event)
@@ -278,7 +330,7 @@ class TimedMatching:
                     f"(found {seconds:.2g} s): change the rule to resume it"
                 )
                 found.append(Suspension(rule.id, reason))
-            if thread_time() - begun > SEARCH_SECONDS:
+            if own_time() - begun > SEARCH_SECONDS:
                 break
         for rule_id, reason in found:
             log.warning("a rule is suspended", extra={"rule": rule_id, "reason": reason})
@@ -286,15 +338,20 @@ class TimedMatching:
 
     def _seconds_alone(self, rule: RuleDetails, event: Mapping[str, Any]) -> float:
         """Seconds of processor time that one rule takes with an event, once it is built."""
-        alone = Matcher(**self._made_with)
+        operators = Operators.of(self._made_with.get("operators")).unanswered()
+        alone = Matcher(**{**self._made_with, "operators": operators})
         alone.store.update_texts([rule], "collect")
-        begun = thread_time()
+        begun = own_time()
         try:
             seconds = 2 * self._limits.rule_seconds
             alone.store.snapshot.match(TimedEvent(event, alone.aliases, seconds))
         except MatchTimeout:
             pass
-        return thread_time() - begun
+        return own_time() - begun
+
+
+def _ids(found: EventMatches, limit: int | None) -> list[Any]:
+    return found.ids() if limit is None else found.best(limit)
 
 
 def costliest(snapshot: Snapshot, event: Mapping[str, Any]) -> list[RuleDetails]:

@@ -25,7 +25,7 @@ from sqlalchemy import (
     create_engine,
     event,
 )
-from sqlalchemy.engine import make_url
+from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
 from matchwood.service.settings import Settings, SettingsError
@@ -206,12 +206,22 @@ def open_engine(settings: Settings) -> Engine:
     if "+" not in url.drivername:
         url = url.set(drivername="postgresql+psycopg")
     try:
-        options = {name: value for name, value in KEEPALIVES.items() if name not in url.query}
+        options = _keepalives(url)
         return create_engine(url, pool_pre_ping=True, pool_size=8, connect_args=options)
     except (ModuleNotFoundError, NoSuchModuleError) as error:
         raise SettingsError(
             "PostgreSQL needs psycopg: pip install 'matchwood[postgres]'"
         ) from error
+
+
+def _keepalives(url: URL) -> dict[str, int]:
+    return {name: value for name, value in KEEPALIVES.items() if name not in url.query}
+
+
+def connection_parameters(engine: Engine) -> dict[str, Any]:
+    """What psycopg connects to the same PostgreSQL with, for a connection outside the pool."""
+    _, parameters = engine.dialect.create_connect_args(engine.url)
+    return {**parameters, **_keepalives(engine.url)}
 
 
 def _tune_sqlite(engine: Engine, synchronous: str) -> None:
