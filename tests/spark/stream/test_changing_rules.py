@@ -12,9 +12,11 @@ from matchwood.spark.compile.rule_buckets import bucket_of
 from matchwood.spark.compile.rules_version import bucket_hashes, version_of
 from matchwood.spark.endpoints import RuleSource
 from matchwood.spark.stream.changing_rules import ChangingRules
+from matchwood.spark.stream.table_changes import TableVersion, Untold, table_changes
 from spark.stream.stream_folders import PEOPLE, SIMPLE, pairs, right
 
 pytestmark = pytest.mark.spark
+MANIFEST = "format int, version string, facts string"
 FIRST = {f"r{n}": f"age >= {n % 40} and city = '{('Rome', 'Oslo')[n % 2]}'" for n in range(300)}
 
 
@@ -101,6 +103,27 @@ def test_only_what_changed_is_compiled(spark, tmp_path, monkeypatch):
     whole = rules.next()
     check(whole, rules.rules)
     assert len(whole.segments) == 1
+
+    # An older matchwood has compiled the rules of a micro-batch that is run again.
+    note = rules.changing._versions.last
+    place = f"{tmp_path}/checkpoint/rules/{note['slot']}/manifest"
+    [manifest] = spark.read.parquet(place).collect()
+    facts = json.dumps(json.loads(manifest.facts) | {"files": 1})
+    older = spark.createDataFrame([manifest.asDict() | {"facts": facts}], MANIFEST)
+    older.write.mode("overwrite").parquet(place)
+    rules.changing = rules.begin(*bad[:2])
+    again = rules.changing.for_batch(spark, rules.number)
+    assert (again.version, again.rules) == (whole.version, whole.rules)
+    # It is noted where they are now.
+    newest = rules.begin(*bad[:2])._versions.last
+    assert (newest["number"], newest["slot"]) == (rules.number, str(1 - int(note["slot"])))
+
+
+def test_a_table_that_has_versions_only_now(spark):
+    """One of Parquet becomes one of Delta under its name: nobody knows what changed meanwhile."""
+    now = TableVersion("delta", "rules", "id", 3)
+    with table_changes(spark, RuleSource(table="rules"), None, now) as told:
+        assert told == Untold("the table had no versions before")
 
 
 @pytest.mark.parametrize("layout", ["replicated", "sharded"])

@@ -80,9 +80,15 @@ class TableChanges(NamedTuple):
 
 @contextmanager
 def table_changes(
-    spark: SparkSession, source: RuleSource, before: str, now: TableVersion
+    spark: SparkSession, source: RuleSource, before: str | None, now: TableVersion
 ) -> Iterator[TableChanges | Untold]:
-    """What has changed since the version with the text `before`; its rows are kept meanwhile."""
+    """What has changed since the version with the text `before`; its rows are kept meanwhile.
+
+    There is none of a table that became one of Delta or Iceberg under the same name.
+    """
+    if before is None:
+        yield Untold("the table had no versions before")
+        return
     identity, _, number = before.rpartition(" ")
     if identity != now.identity:
         yield Untold("the table was made anew")
