@@ -12,6 +12,7 @@ from matchwood.spark.compile.rule_buckets import bucket_of
 from matchwood.spark.compile.rules_version import bucket_hashes, version_of
 from matchwood.spark.endpoints import RuleSource
 from matchwood.spark.stream.changing_rules import ChangingRules
+from matchwood.spark.stream.rule_places import RulePlaces
 from matchwood.spark.stream.table_changes import TableVersion, Untold, table_changes
 from spark.stream.stream_folders import PEOPLE, SIMPLE, pairs, right
 
@@ -70,7 +71,7 @@ def test_only_what_changed_is_compiled(spark, tmp_path, monkeypatch):
     base = first.segments[0].name
 
     # Rules are added, changed and deleted, and some cannot be read.
-    rules.rules |= {"r7": "age < 3", "new": "age = 1"}
+    rules.rules |= {"r7": "age < 3", "new": "age = 1 or tier is null"}
     for gone in ("r8", "r9"):
         del rules.rules[gone]
     twice = [{"id": "r9", "rule": "age > 1"}, {"id": "r9", "rule": "age > 2"}]
@@ -83,6 +84,9 @@ def test_only_what_changed_is_compiled(spark, tmp_path, monkeypatch):
     check(second, rules.rules)
     assert second.rejected_count == 3
     check_matches(spark, second, rules.rules, "replicated")
+    asked = RulePlaces(f"{tmp_path}/checkpoint").attributes(spark, rules.changing._versions.last)
+    assert asked == second.attributes
+    assert {*asked} == {"age", "city", "tier"}  # one of which only the layer asks for
 
     # The stream is started again, and a rule that could not be read is mended.
     rules.changing = rules.begin(*bad)

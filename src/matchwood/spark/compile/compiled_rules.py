@@ -229,6 +229,15 @@ def _manifest(spark: SparkSession, path: str) -> Any:
     return spark.read.schema(_MANIFEST).parquet(manifest).first()
 
 
+def joined_attributes(some: Iterable[Mapping[str, Iterable[str]]]) -> dict[str, tuple[str, ...]]:
+    """The attributes of several sets of rules, with the families of value that any of them asks."""
+    families: dict[str, set[str]] = {}
+    for attributes in some:
+        for attribute, kinds in attributes.items():
+            families.setdefault(attribute, set()).update(kinds)
+    return {name: tuple(sorted(kinds)) for name, kinds in sorted(families.items())}
+
+
 def stored_attributes(spark: SparkSession, path: str) -> dict[str, list[str]]:
     """The attributes of stored rules, with the families of value that rules ask for."""
     row = _manifest(spark, path)

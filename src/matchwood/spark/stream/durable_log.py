@@ -50,6 +50,11 @@ class DurableLog:
             # Both were replaced between listing and reading, or the first was never completed.
         return None
 
+    def note(self, spark: SparkSession, number: int) -> Note | None:
+        """The note with a number, if it is the newest one or the one before it."""
+        found = (note for note in self._read(spark) if int(note["number"]) == number)
+        return max(found, key=lambda note: int(note.get("again", 0)), default=None)
+
     def _read(self, spark: SparkSession) -> list[Note]:
         reader = spark.read.schema("value string").option("recursiveFileLookup", "true")
         rows = reader.option("ignoreMissingFiles", "true").text(self.folder).collect()
