@@ -30,6 +30,8 @@ _PARTICULARS = r"( at column \d+|, found .*)$"
 _TOPICS = ("topic", "subscribe", "subscribePattern", "dbtable")
 # The name of an error condition, such as "[PATH_NOT_FOUND] ", before the sentence.
 _CONDITION = re.compile(r"\[[A-Z0-9_.]+\] ")
+# What Java says when a thread is interrupted, and Spark when a job is cancelled.
+_STOPPED = re.compile(r"\bInterrupted\w*Exception|ByInterruptException|SPARK_JOB_CANCELLED")
 # The SQL state behind the sentence.
 _STATE = re.compile(r" ?SQLSTATE: \w+")
 
@@ -47,6 +49,11 @@ def reason(error: BaseException) -> str:
         told = raised[-1] if raised else (lines or [type(error).__name__])[0]
     told = told[condition.end() :] if (condition := _CONDITION.search(told)) else told
     return _STATE.sub("", told).split(";")[0].rstrip(":. ")
+
+
+def was_stopped(error: BaseException) -> bool:
+    """Whether an error of Spark only says that its query, and what it was doing, is stopped."""
+    return _STOPPED.search(str(error)) is not None
 
 
 def load_source(spark: SparkSession, source: RowSource, streaming: bool) -> DataFrame:

@@ -123,6 +123,21 @@ def test_only_what_changed_is_compiled(spark, tmp_path, monkeypatch):
     assert (newest["number"], newest["slot"]) == (rules.number, str(1 - int(note["slot"])))
 
 
+@pytest.mark.parametrize("spark", ["classic"], indirect=True)
+def test_a_stop_is_no_fault_of_the_rules(spark, tmp_path):
+    """A stream that is stopped while it looks at its rules does not go on with the old ones."""
+    rules = Rules(spark, tmp_path, {"adults": "age >= 18"})
+    rules.next()
+    thread = spark._jvm.java.lang.Thread
+    thread.currentThread().interrupt()  # which is how Spark stops a query
+    try:
+        with pytest.raises(Exception, match="Interrupt"):
+            rules.next()
+    finally:
+        thread.interrupted()
+    rules.next()
+
+
 def test_a_table_that_has_versions_only_now(spark):
     """One of Parquet becomes one of Delta under its name: nobody knows what changed meanwhile."""
     now = TableVersion("delta", "rules", "id", 3)

@@ -23,6 +23,7 @@ class WrittenCounts(NamedTuple):
     matches: int | None = None
     rejected: int | None = None
     reasons: Mapping[str, int] | None = None  # of rejects, by the kind of their reason
+    twice: bool = False  # whether the rows were read twice, if they are not kept
 
 
 class BatchCounter:
@@ -54,7 +55,8 @@ class BatchCounter:
         rejected = int(counted["rejected"])
         seen = {kind: int(counted[f"of {kind}"]) for kind in self._kinds}
         reasons = {kind: number for kind, number in seen.items() if number}
-        if sum(reasons.values()) < rejected and len(self._kinds) < KINDS:
+        twice = sum(reasons.values()) < rejected and len(self._kinds) < KINDS
+        if twice:
             of_events = matched.where(F.col(REASON).isNotNull())
             reasons = count_kinds(of_events, F.col(REASON), KINDS)
             self._kinds += [kind for kind in reasons if kind not in self._kinds]
@@ -64,4 +66,4 @@ class BatchCounter:
                 reasons[kind] = reasons.get(kind, 0) + number
         if others := rejected - sum(reasons.values()):
             reasons[OTHERS] = reasons.get(OTHERS, 0) + others
-        return WrittenCounts(int(counted["matches"]), rejected, reasons)
+        return WrittenCounts(int(counted["matches"]), rejected, reasons, twice)

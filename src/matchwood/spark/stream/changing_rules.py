@@ -31,7 +31,7 @@ from matchwood.spark.compile.rule_buckets import BUCKETS, Buckets, is_in_buckets
 from matchwood.spark.compile.rule_rows import rule_rows
 from matchwood.spark.endpoints import ENDINGS, RowSource, RuleSource, Sink, format_of
 from matchwood.spark.match.given_lists import PickledList, check_given
-from matchwood.spark.storage import exists, reason, write
+from matchwood.spark.storage import exists, reason, was_stopped, write
 from matchwood.spark.stream.changed_buckets import (
     BucketHashes,
     differing,
@@ -155,6 +155,8 @@ class ChangingRules:
                 return None
             return self._compiled(spark, seen, last)
         except Exception as error:  # whatever is wrong with new rules, the stream goes on
+            if was_stopped(error):
+                raise
             if not self._failed_lately(signed, now):
                 log.warning("rules stay at %s: %s", last["version"], reason(error))
             self._failed = (signed, now)

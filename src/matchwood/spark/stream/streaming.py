@@ -236,22 +236,26 @@ class MicroBatches:
         events = None
         with persisted(batch) if told and corrupt is not None else nullcontext():
             written = self._written(matched, corrupt, number)
-            if self._report is not None and corrupt is not None:
-                events = batch.count()  # Spark's own figure counts blank lines too
+            if self._report is not None and (corrupt is not None or written.twice):
+                events = batch.count()  # Spark's own figure counts blank lines, and rows twice
         if self._report is not None:
-            self._report(BatchFigures(number, compiled.version, events, *written))
+            told_of = (events, written.matches, written.rejected, written.reasons)
+            self._report(BatchFigures(number, compiled.version, *told_of))
 
     def _written(self, matched: DataFrame, corrupt: DataFrame | None, number: int) -> WrittenCounts:
         """Write a micro-batch; returns the matches and rejects in it, if they are to be told."""
         spark, told, good = session_of(matched), self._report is not None, _good(matched)
-        if self._rejects is None and (not told or self._observable(good, number)):
+        if self._rejects is None and not told:
+            with self._described(spark, number, "matches"):
+                self._matches.write(good, number)
+            return WrittenCounts()
+        if self._rejects is None and self._observable(good, number):
             # The figures come with the job that writes, which costs less than to keep the rows.
             observed = Observation()
-            seen = matched.observe(observed, *self._counter.columns()) if told else matched
+            seen = matched.observe(observed, *self._counter.columns())
             with self._described(spark, number, "matches"):
                 self._matches.write(_good(seen), number)
-                counted = observed.get if told else {}
-                return self._counter.counts(counted, matched, corrupt) if told else WrittenCounts()
+                return self._counter.counts(observed.get, matched, corrupt)
         with persisted(matched):
             with self._described(spark, number, "matches"):
                 self._matches.write(good, number)
@@ -262,7 +266,8 @@ class MicroBatches:
                 return WrittenCounts()
             with self._described(spark, number, "count"):
                 row = matched.agg(*self._counter.columns()).collect()[0]
-                return self._counter.counts(row.asDict(), matched, corrupt)
+                written = self._counter.counts(row.asDict(), matched, corrupt)
+                return written._replace(twice=False)  # but kept
 
     def _described(
         self, spark: SparkSession, number: int, what: str
