@@ -508,7 +508,7 @@ def test_a_second_interrupt_ends_a_stream_at_once(spark, form, tmp_path):
     form = stream_form(form, tmp_path)
     del form["rejects"]
     right = with_bad_events(form)
-    slow = "reflect('java.lang.Thread', 'sleep', if(key < 150, 2000L, 0L))"
+    slow = "reflect('java.lang.Thread', 'sleep', if(key < 150, 500L, 0L))"
     form["events"]["where"] = f"{slow} is null or key >= 0"
 
     def twice(stage, done):
