@@ -118,7 +118,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 # minutes, and run through it only with `--connect`.
 THROUGH_CONNECT = {
     *("test_rows", "test_array", "test_json", "test_rejects", "test_variant", "test_function"),
-    "test_rules_change_between_micro_batches",
+    "test_rules_and_lists_change_between_micro_batches",
 }
 # These start processes with a Spark of their own, and can be anywhere.
 APART = {

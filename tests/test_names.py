@@ -5,6 +5,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import matchwood
+from conftest import APART, IN_THE_SIMULATOR, THROUGH_CONNECT, UNCOMPILED_TOO
 
 PACKAGE = Path(matchwood.__file__).parent
 TESTS = Path(__file__).parent
@@ -35,3 +36,13 @@ def test_every_package_has_a_page() -> None:
     for path in sorted(PACKAGE.rglob("__init__.py")):
         page = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
         assert page, f"{path.relative_to(PACKAGE)} has no docstring"
+
+
+def test_what_the_suite_lists_is_there() -> None:
+    """A test that is renamed would leave its run without a word."""
+    files = {path.name: path for path in TESTS.rglob("test_*.py")}
+    assert not {*APART, *UNCOMPILED_TOO, IN_THE_SIMULATOR} - set(files)
+    of_spark = "".join(
+        path.read_text(encoding="utf-8") for path in (TESTS / "spark").rglob("test_*.py")
+    )
+    assert not {name for name in THROUGH_CONNECT if f"\ndef {name}(" not in of_spark}

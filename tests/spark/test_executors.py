@@ -1,5 +1,6 @@
 """Executors that cannot run matchwood are found at once, with what they have and what to do."""
 
+import os
 import subprocess
 import sys
 import time
@@ -8,13 +9,13 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from matchwood.spark import compile_rules, executors
+from pyspark.sql import SparkSession
+
+from matchwood.spark import compile_rules, executors, session
 from matchwood.spark.executors import UnpreparedExecutors, check_executors
 
-pytestmark = [
-    pytest.mark.spark,
-    pytest.mark.parametrize("spark", ["classic"], indirect=True),
-]
+pytestmark = pytest.mark.spark
+CLASSIC = pytest.mark.parametrize("spark", ["classic"], indirect=True)
 
 
 @pytest.fixture
@@ -22,6 +23,7 @@ def unchecked(monkeypatch):
     monkeypatch.setattr(executors, "_checked", set())
 
 
+@CLASSIC
 def test_a_python_without_matchwood(spark, unchecked, monkeypatch, tmp_path):
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "bare"], check=True)
     bare = str(tmp_path / "bare" / "bin" / "python")
@@ -37,12 +39,49 @@ def test_a_python_without_matchwood(spark, unchecked, monkeypatch, tmp_path):
     assert "--archives" in str(error.value)
 
 
+@CLASSIC
+def test_a_session_that_was_started_elsewhere(spark, unchecked, monkeypatch):
+    """Where nothing says which Python workers run, they run the one of the driver."""
+    monkeypatch.setattr(spark.sparkContext, "pythonExec", "python3")  # as Spark has it then
+    monkeypatch.delenv("PYSPARK_PYTHON")
+    check_executors(spark)
+    assert spark.sparkContext.pythonExec == sys.executable
+
+
+@pytest.mark.parametrize(
+    ("variables", "settings", "chosen"),
+    [
+        ({"MASTER": "local[2]"}, {}, sys.executable),
+        ({"SPARK_REMOTE": "local"}, {}, sys.executable),
+        ({}, {"spark.master": "local[*]"}, sys.executable),
+        ({}, {"spark.remote": "local[4]"}, sys.executable),
+        ({"MASTER": "local"}, {"spark.pyspark.python": "/opt/python"}, "/opt/python"),
+        ({"MASTER": "local", "PYSPARK_PYTHON": "/opt/python"}, {}, "/opt/python"),
+        ({"MASTER": "spark://here:7077"}, {}, None),  # which has machines of its own
+        ({"SPARK_REMOTE": "sc://here"}, {}, None),
+    ],
+)
+def test_the_python_of_workers(monkeypatch, variables, settings, chosen):
+    """It is named before Java starts, which hands it on to the workers."""
+    for name in ("MASTER", "SPARK_REMOTE", "PYSPARK_PYTHON"):
+        monkeypatch.setenv(name, variables.get(name, ""))
+        if name not in variables:
+            monkeypatch.delenv(name)
+    started = []
+    monkeypatch.setattr(SparkSession.Builder, "getOrCreate", started.append)
+    session._started(settings)
+    assert os.environ.get("PYSPARK_PYTHON") == chosen
+    assert len(started) == 1
+
+
+@CLASSIC
 def test_no_python_at_all(spark, unchecked, monkeypatch):
     monkeypatch.setattr(spark.sparkContext, "pythonExec", "/nowhere/python")
     with pytest.raises(UnpreparedExecutors, match=r"Cannot run program.*/nowhere/python"):
         check_executors(spark)
 
 
+@CLASSIC
 def test_another_version(spark, unchecked, monkeypatch):
     monkeypatch.setattr(executors, "_runs_this_python", lambda spark: False)
     check_executors(spark)

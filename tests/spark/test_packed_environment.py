@@ -46,6 +46,38 @@ spark.stop()
 """
 
 
+UNPREPARED = """
+import json, sys, time
+from pyspark.sql import SparkSession
+from matchwood.spark import compile_rules
+from matchwood.spark.executors import UnpreparedExecutors
+
+builder = SparkSession.builder.master(sys.argv[1]).config("spark.driver.host", "127.0.0.1")
+spark = builder.getOrCreate()
+rules = spark.createDataFrame([("adults", "age >= 18")], "id string, rule string")
+begun = time.monotonic()
+try:
+    compile_rules(rules)
+except UnpreparedExecutors as error:
+    print(json.dumps({"seconds": time.monotonic() - begun, "error": str(error)}))
+spark.stop()
+"""
+
+
+def driven(cluster, folder, program, python, *arguments):
+    """What a driver prints as its last line, as JSON; and what it logs."""
+    run = subprocess.run(
+        [sys.executable, "-c", program, cluster.url, *arguments],
+        env=environment(folder) | {"PYSPARK_PYTHON": python},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=4 * PATIENCE,
+    )
+    assert run.returncode == 0, run.stderr[-3000:]
+    return json.loads(run.stdout.splitlines()[-1]), run.stderr
+
+
 def test_what_is_packed():
     """What matchwood needs, what that needs, and not what a platform has of its own."""
     names = {package.metadata["Name"].lower() for package in needed_packages()}
@@ -70,17 +102,16 @@ def test_executors_with_a_bare_python(tmp_path):
     lacks = subprocess.run([f"{bare}/bin/python", "-c", "import numpy"], capture_output=True)
     assert lacks.returncode != 0
     with Cluster(tmp_path / "cluster", workers=1, path=f"{bare}/bin:/usr/bin:/bin") as cluster:
-        kept = environment(tmp_path) | {"PYSPARK_PYTHON": "./environment/bin/python"}
-        run = subprocess.run(
-            [sys.executable, "-c", DRIVER, cluster.url, f"{archive}#environment"],
-            env=kept,
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=4 * PATIENCE,
+        # Without the archive no task fails: that is said at once, in few lines, with what to do.
+        refused, logged = driven(cluster, tmp_path, UNPREPARED, "python")
+        assert refused["seconds"] < PATIENCE
+        assert "Lost task" not in logged, logged  # and so nothing was tried again
+        assert "Traceback" not in logged, logged
+        assert f"{bare}/bin/python (Python " in refused["error"]
+        assert "`matchwood package-env`" in refused["error"]
+        result, _ = driven(
+            cluster, tmp_path, DRIVER, "./environment/bin/python", f"{archive}#environment"
         )
-    assert run.returncode == 0, run.stderr[-3000:]
-    result = json.loads(run.stdout.splitlines()[-1])
     assert result["found"] == [[1, "adults"], [1, "all"], [2, "all"]]
     assert result["compiled"] == 0
     assert result["loaded"] == said["kernels"]

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 import matchwood
-from matchwood.spark.session import is_connect, is_local
+from matchwood.spark.session import is_connect, is_local, run_this_python
 
 # Tasks of the check on a cluster: enough that every executor of a usual one runs some of them.
 TASKS = 32
@@ -34,10 +34,14 @@ class UnpreparedExecutors(RuntimeError):
 
 
 def check_executors(spark: SparkSession) -> None:
-    """Raise UnpreparedExecutors if an executor lacks matchwood; asked once per session."""
+    """Raise UnpreparedExecutors if an executor lacks matchwood; asked once per session.
+
+    The workers of a local session run the Python of this process, unless another one is named.
+    """
     session = _identity(spark)
     if session in _checked:
         return
+    run_this_python(spark)
     if not _runs_this_python(spark):
         _ask(spark)
     _checked.add(session)

@@ -10,7 +10,7 @@ are left to Spark, once the line is known to be one object.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame
@@ -44,6 +44,11 @@ FILE_OPTIONS = {
     *("latestfirst", "linesep", "maxbytespertrigger", "maxcachedfiles", "maxfileage"),
     *("maxfilespertrigger", "modifiedafter", "modifiedbefore", "pathglobfilter"),
     *("recursivefilelookup", "samplingratio", "sourcearchivedir"),
+}
+# Options of Spark for values that it reads from lines that are one object each, in lower case.
+VALUE_OPTIONS = {
+    *("dateformat", "enabledatetimeparsingfallback", "locale", "timestampformat"),
+    *("timestampntzformat", "timezone"),
 }
 _INTEGERS: dict[type[DataType], int] = {ByteType: 8, ShortType: 16, IntegerType: 32, LongType: 64}
 # What JSON calls the types of Python.
@@ -85,11 +90,14 @@ def kind_of(spark_type: DataType) -> Kind | None:
     return Kind(name, inner=known) if len(known) == len(inside) else None
 
 
-def json_rows(lines: DataFrame, schema: StructType, strict: bool) -> DataFrame:
+def json_rows(
+    lines: DataFrame, schema: StructType, strict: bool, options: Mapping[str, str]
+) -> DataFrame:
     """The rows of lines of JSON, with the columns of a schema, `CORRUPT` and `CORRUPT_REASON`.
 
     `lines` has the column `value`, and those by which its files are partitioned. Blank lines are no
     rows. Unless it is `strict`, a column of strings also takes other values, as JSON texts.
+    `options` are those of Spark for the values that it reads.
     """
     _, *partitions = lines.schema.fields
     of_path = {field.name for field in partitions}
@@ -109,7 +117,7 @@ def json_rows(lines: DataFrame, schema: StructType, strict: bool) -> DataFrame:
     rest = F.lit(None)
     if left:
         # With any option, Spark before 4.3 does not optimise the column of misread lines away.
-        wholly = {"mode": "PERMISSIVE"}
+        wholly = {**options, "mode": "PERMISSIVE"}
         rest = F.from_json(_LINE, StructType([*left, StructField(CORRUPT, StringType())]), wholly)
         misread = rest[CORRUPT]
         why = F.when(misread.isNotNull(), F.lit("a value does not fit the schema")).otherwise(why)

@@ -8,7 +8,8 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -116,6 +117,39 @@ def _choose_python(settings: Mapping[str, str]) -> None:
     place = next((place for place in places if place), "")
     if place.startswith("local"):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+
+
+@contextmanager
+def described(spark: SparkSession, text: str, group: str | None = None) -> Iterator[None]:
+    """Say what the jobs that start meanwhile are for, where Spark lists them, and of what group.
+
+    Without a group they are of the one that they would be of anyway. Spark Connect lists no jobs.
+    """
+    if is_connect(spark):
+        yield
+        return
+    told = {"spark.job.description": text} | ({} if group is None else {"spark.jobGroup.id": group})
+    context: Any = spark.sparkContext
+    before = {name: context.getLocalProperty(name) for name in told}
+    try:
+        for name, value in told.items():
+            context.setLocalProperty(name, value)
+        yield
+    finally:
+        for name, value in before.items():
+            context.setLocalProperty(name, value)
+
+
+def run_this_python(spark: SparkSession) -> None:
+    """Let the workers of a local session run this Python too, unless another one is named.
+
+    It is for sessions that were started elsewhere: spark-submit with PYSPARK_DRIVER_PYTHON alone,
+    or a program of its own.
+    """
+    if is_local(spark) and "PYSPARK_PYTHON" not in os.environ:
+        context: Any = spark.sparkContext
+        if context.getConf().get("spark.pyspark.python") is None:
+            context.pythonExec = sys.executable
 
 
 def ship(spark: SparkSession, file: str | os.PathLike[str]) -> str:

@@ -11,17 +11,27 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, BinaryType, MapType, StringType, StructType
 
 from matchwood.spark.endpoints import RowSource, RuleSource, Sink, format_of
-from matchwood.spark.json_lines import CORRUPT, CORRUPT_REASON, FILE_OPTIONS, json_rows
+from matchwood.spark.json_lines import (
+    CORRUPT,
+    CORRUPT_REASON,
+    FILE_OPTIONS,
+    VALUE_OPTIONS,
+    json_rows,
+)
 from matchwood.spark.session import is_connect
 
 # The column that says why an event was rejected.
 REASON = "reason"
 # The column of rejected events that has the line as it stands in the file.
 UNREADABLE = "unreadable"
+# What differs from event to event in a reason: a place in the text, and the value that was found.
+_PARTICULARS = r"( at column \d+|, found .*)$"
 # The options of Kafka that name topics.
 _TOPICS = ("topic", "subscribe", "subscribePattern", "dbtable")
 # The name of an error condition, such as "[PATH_NOT_FOUND] ", before the sentence.
 _CONDITION = re.compile(r"\[[A-Z0-9_.]+\] ")
+# What Java says when a thread is interrupted, and Spark when a job is cancelled.
+_STOPPED = re.compile(r"\bInterrupted\w*Exception|ByInterruptException|SPARK_JOB_CANCELLED")
 # The SQL state behind the sentence.
 _STATE = re.compile(r" ?SQLSTATE: \w+")
 
@@ -41,6 +51,11 @@ def reason(error: BaseException) -> str:
     return _STATE.sub("", told).split(";")[0].rstrip(":. ")
 
 
+def was_stopped(error: BaseException) -> bool:
+    """Whether an error of Spark only says that its query, and what it was doing, is stopped."""
+    return _STOPPED.search(str(error)) is not None
+
+
 def load_source(spark: SparkSession, source: RowSource, streaming: bool) -> DataFrame:
     """All rows of a source, as a stream or as they are now."""
     if source.query is not None:
@@ -52,7 +67,7 @@ def load_source(spark: SparkSession, source: RowSource, streaming: bool) -> Data
         frame = reader.table(source.table)
         return frame
     form = format_of(source)
-    if form == "json" and _reads_lines(source, streaming):
+    if form == "json" and source.path is not None and _why_of_spark(source, streaming) is None:
         return _json_lines(spark, reader, source)
     reader = reader.format(form)
     if source.schema is not None:
@@ -65,19 +80,26 @@ def load_source(spark: SparkSession, source: RowSource, streaming: bool) -> Data
     return frame
 
 
-def _reads_lines(source: RowSource, streaming: bool) -> bool:
-    """Whether files of JSON are read here, line by line, and not by Spark.
-
-    Spark reads them if its options say how, and if the file of each row is asked for. A stream
-    needs a schema.
-    """
+def _why_of_spark(source: RowSource, streaming: bool) -> str | None:
+    """What needs Spark's own reader of JSON files; None if they are read here, line by line."""
+    known = FILE_OPTIONS | VALUE_OPTIONS
+    option = next((name for name in source.options if name.lower() not in known), None)
+    if option is not None:
+        return f"the option {option!r}"
+    if streaming and source.schema is None:
+        return "a stream without a schema"
     asked = " ".join((*source.select, source.where or ""))
+    return next((repr(name) for name in ("_metadata", "input_file") if name in asked), None)
+
+
+def unverified(source: RowSource, streaming: bool) -> str | None:
+    """A warning of lines that may be lost; None if none can be."""
+    why = _why_of_spark(source, streaming)
+    if why is None or source.path is None or format_of(source) != "json":
+        return None
     return (
-        source.path is not None
-        and (source.schema is not None or not streaming)
-        and {option.lower() for option in source.options} <= FILE_OPTIONS
-        and "_metadata" not in asked
-        and "input_file" not in asked
+        f"{location(source)}: some lines of JSON may be lost, because {why} needs Spark's own "
+        "reader, which does not count what it skips"
     )
 
 
@@ -91,7 +113,9 @@ def _json_lines(spark: SparkSession, reader: Any, source: RowSource) -> DataFram
     else:
         schema = spark.createDataFrame([], source.schema).schema
     # Where Spark has guessed the types, a column of strings may have held anything.
-    rows = json_rows(lines, schema, strict=source.schema is not None and not of_rules)
+    strict = source.schema is not None and not of_rules
+    values = {name: text for name, text in source.options.items() if name.lower() in VALUE_OPTIONS}
+    rows = json_rows(lines, schema, strict, values)
     kinds = {field.name: field.dataType for field in schema}
     if isinstance(source, RuleSource) and isinstance(kinds.get(source.rule), StringType):
         # A line that is no rule is rejected, and is then shown as it is.
@@ -111,6 +135,18 @@ def why_corrupt(frame: DataFrame) -> Column:
     if CORRUPT_REASON in frame.columns:
         told = F.coalesce(F.concat(told, F.lit(": "), F.col(CORRUPT_REASON)), told)
     return F.when(F.col(CORRUPT).isNotNull(), told)
+
+
+def kind_of(reason: Column) -> Column:
+    """A reason without what differs from event to event."""
+    return F.regexp_replace(reason, _PARTICULARS, "")
+
+
+def count_kinds(rejected: DataFrame, reason: Column, most: int) -> dict[str, int]:
+    """How many events were rejected for each kind of reason; at most so many, the frequent ones."""
+    groups = rejected.groupBy(kind_of(reason).alias("kind")).agg(F.count(F.lit(1)).alias("events"))
+    rows = groups.orderBy(F.desc("events"), "kind").limit(most).collect()
+    return {row.kind: row.events for row in rows}
 
 
 def exists(spark: SparkSession, path: str) -> bool:
@@ -193,12 +229,13 @@ def messages(frame: DataFrame, sink: Sink) -> DataFrame:
     """Rows as messages of Kafka: the whole row as JSON, with its key and headers.
 
     The key is the column that the sink names or else the column `key`, if there is one. It is sent
-    as it is if it is binary; within the JSON, where Spark would write it in base 64, it is text.
+    as it is if it is binary. Within the JSON, where Spark would write bytes in base 64, it is text,
+    and so is the column `key`, which has the key of the message that was read.
     """
     key = sink.key or ("key" if "key" in frame.columns else None)
     row = [
         _plain(name).cast("string").alias(name)
-        if name == key and isinstance(kind, BinaryType)
+        if name in (key, "key") and isinstance(kind, BinaryType)
         else _plain(name)
         for name, kind in ((field.name, field.dataType) for field in frame.schema)
     ]

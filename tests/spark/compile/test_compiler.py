@@ -154,13 +154,18 @@ def test_incomplete_and_damaged(spark, tmp_path):
     path = tmp_path / "rules"
     compile_rules(frame(spark, RULES), path=str(path))
     manifest = spark.read.parquet(str(path / "manifest")).first()
-    for number, age in ((99, "newer"), (1, "older")):
-        other = spark.createDataFrame([(number, manifest["version"], manifest["facts"])], MANIFEST)
+    known = json.loads(manifest["facts"])
+    for number, files, age in (
+        (99, known["files"], "newer"),
+        (1, known["files"], "older"),
+        (manifest["format"], known["files"] - 1, "older with files"),
+    ):
+        facts = json.dumps(known | {"files": files})
+        other = spark.createDataFrame([(number, manifest["version"], facts)], MANIFEST)
         other.write.parquet(str(tmp_path / age / "manifest"))
-        with pytest.raises(StoredRulesError, match=f"{age} matchwood"):
+        with pytest.raises(StoredRulesError, match=f"{age.split()[0]} matchwood"):
             load(spark, str(tmp_path / age))
-    facts = json.loads(manifest["facts"])
-    pieces = path / f"pieces-{facts['token']}"
+    pieces = path / f"pieces-{known['token']}"
     kept = spark.read.parquet(str(pieces)).where("kind = 'about'")
     kept.write.parquet(str(tmp_path / "kept"))
     shutil.rmtree(pieces)

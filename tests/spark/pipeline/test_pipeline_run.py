@@ -1,10 +1,13 @@
 """A pipeline from its file to its tables: the right matches and figures, and no silent loss."""
 
 import json
+import re
+import signal
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from threading import Event
 from urllib.request import urlopen
 
 import pyarrow as pa
@@ -16,6 +19,8 @@ from matchwood.language import evaluate, parse
 from plain_environment import without_connect
 
 pytest.importorskip("pyspark")
+
+from pyspark.sql.streaming import StreamingQueryListener
 
 from matchwood.spark import job as job_folder
 from matchwood.spark.pipeline.pipeline_file import PipelineError
@@ -153,19 +158,22 @@ BAD_LINES = {
 
 @pytest.mark.parametrize("mode", ["batch", "stream"])
 def test_no_line_is_lost(spark, form, tmp_path, mode):
-    lines = [json.dumps(event | {"seen": "2026-01-31T12:00:00Z"}) for event in EVENTS]
+    lines = [json.dumps(event | {"seen": "31.01.2026 12:00"}) for event in EVENTS]
     # Blank lines are no events, but those that Spark counts in a stream of Connect.
     lines[3:3] = [*BAD_LINES, *([] if mode == "stream" and is_connect(spark) else ["", "  "])]
     (tmp_path / "events").mkdir()
     (tmp_path / "events" / "some.jsonl").write_text("\n".join(lines) + "\n")
     form["events"] = {
         **{"path": f"{tmp_path}/events", "format": "json", "keep": ["key", "seen"]},
-        **{"schema": f"{SCHEMA}, seen timestamp", "where": "key >= 0"},
+        **{"schema": f"{SCHEMA}, seen timestamp", "where": "seen > timestamp'2026-01-31'"},
+        "options": {"timestampFormat": "dd.MM.yyyy HH:mm"},
     }
     if mode == "stream":
+        options = form["events"]["options"]
         form = stream_form(form, tmp_path)
-        form["events"]["schema"] = f"{SCHEMA}, seen timestamp"
+        form["events"] |= {"schema": f"{SCHEMA}, seen timestamp", "options": options}
     summary = run(form, spark)
+    assert summary.warnings == ()
     counts = summary.counts
     assert (counts.events, counts.events_rejected) == (200 + len(BAD_LINES), len(BAD_LINES))
     assert set(pairs(spark, tmp_path / "matches")) == EXPECTED
@@ -179,6 +187,16 @@ def test_no_line_is_lost(spark, form, tmp_path, mode):
     assert "tier: expected a string" in page
     told = {row.unreadable: row.reason for row in rejects.json(f"{tmp_path}/rejects").collect()}
     assert told == {line: f"the line cannot be read: {why}" for line, why in BAD_LINES.items()}
+
+
+def test_a_reader_that_may_lose_lines_is_told(spark, form, tmp_path):
+    (tmp_path / "events.json").write_text(json.dumps(EVENTS, indent=1))
+    path = f"{tmp_path}/events.json"
+    form["events"] = {"path": path, "options": {"multiLine": "true"}, "keep": ["key"]}
+    summary = run(form, spark)
+    assert summary.counts.matches == len(EXPECTED)
+    assert summary.warnings[0].startswith(f"{path}: some lines of JSON may be lost, because ")
+    assert "the option 'multiLine' needs Spark's own reader" in summary.warnings[0]
 
 
 def test_lines_of_rules_are_not_lost_either(spark, form, tmp_path):
@@ -228,10 +246,21 @@ def test_jobs_are_described(spark, form, writer, stages):
     run(form, spark)
     for name in ("spark.job.description", "spark.jobGroup.id"):
         assert spark.sparkContext.getLocalProperty(name) is None
+    groups = jobs_described(spark, f"described {writer}: ")
+    assert {*stages} <= {*groups}
+    assert all(group.startswith("matchwood ") for group in groups.values())
+
+
+def jobs_described(spark, name):
+    """The descriptions of jobs that begin with a name, without it, and the groups of these jobs."""
     jobs = spark.sparkContext._jsc.sc().statusStore().jobsList(None)
-    told = [jobs.apply(place).description() for place in range(jobs.size())]
-    described = {description.get() for description in told if description.isDefined()}
-    assert {f"described {writer}: {stage}" for stage in stages} <= described
+    listed = [jobs.apply(place) for place in range(jobs.size())]
+    told = {
+        job.description().get(): job.jobGroup().get()
+        for job in listed
+        if job.description().isDefined()
+    }
+    return {text.removeprefix(name): group for text, group in told.items() if text.startswith(name)}
 
 
 def test_tables_and_queries(spark, form, tmp_path, monkeypatch):
@@ -364,8 +393,14 @@ def test_a_stream(spark, form, tmp_path, data, output):
     form["lists"] = {"tiers": {"query": "select 'gold'"}}  # who are fans of jazz
     if output == "events":
         del form["rejects"]
-    first = run(form, spark)
+    told = []
+    first = run(form, spark, told=told.append)
     counts = first.counts
+    batches = [line for line in told if line.startswith("batch ")]
+    assert len(batches) == 2
+    matches = sum(int(re.search(r"events, ([\d,]+) matches", line)[1]) for line in batches)
+    assert matches == len(EXPECTED)
+    assert all(line.endswith(f", rules {first.rules_version[:12]}") for line in batches)
     assert (first.rules, first.rules_rejected) == (len(RULES), len(BAD_RULES))
     assert (counts.events, counts.matches) == (200, len(EXPECTED))
     assert dict(counts.top_rules) == Counter(rule for _, rule in EXPECTED)
@@ -379,6 +414,38 @@ def test_a_stream(spark, form, tmp_path, data, output):
     assert (tmp_path / "matches-report" / "page.html").exists()
 
 
+AS_JSON = "to_json(struct(age, tier, blocked, likes))"
+UNREAD = "not JSON: Expecting property name enclosed in double quotes"
+
+
+def with_bad_events(form):
+    """Events as JSON, of which one in a hundred cannot be read; returns the right matches."""
+    form["events"]["attributes"] = "event"
+    form["events"]["select"] = ["key", f"if(key % 100 = 99, '{{', {AS_JSON}) as event"]
+    return {(key, rule) for key, rule in EXPECTED if key % 100 != 99}
+
+
+class Listener(StreamingQueryListener):
+    """Notes what Spark tells of streams: the rows of each micro-batch."""
+
+    def __init__(self):
+        self.rows = {}
+        self.ended = Event()
+
+    def onQueryStarted(self, event):
+        pass
+
+    def onQueryProgress(self, event):
+        if event.progress.numInputRows:
+            self.rows[event.progress.name, event.progress.batchId] = event.progress.numInputRows
+
+    def onQueryIdle(self, event):
+        pass
+
+    def onQueryTerminated(self, event):
+        self.ended.set()
+
+
 @pytest.mark.parametrize("spark", ["classic"], indirect=True)
 @pytest.mark.parametrize("rejects", [True, False])
 def test_what_goes_to_a_table_is_counted_as_it_is_written(spark, form, tmp_path, rejects):
@@ -388,8 +455,9 @@ def test_what_goes_to_a_table_is_counted_as_it_is_written(spark, form, tmp_path,
     form["job"]["report"] = f"{tmp_path}/report"
     if not rejects:
         del form["rejects"]
-    form["job"]["metrics"] = "0"  # any free port
-    told, shown = [], []
+    form["job"] |= {"metrics": "0", "name": f"table {rejects}"}  # any free port
+    right = with_bad_events(form)
+    told, shown, listener = [], [], Listener()
 
     def tell(line):
         told.append(line)
@@ -397,25 +465,65 @@ def test_what_goes_to_a_table_is_counted_as_it_is_written(spark, form, tmp_path,
             url = next(one for one in told if "Prometheus" in one).split()[-1]
             shown.append(urlopen(url, timeout=60).read().decode())
 
+    spark.streams.addListener(listener)
     try:
         summary = run(form, spark, told=tell)
-        assert spark.table("streamed").count() == len(EXPECTED)
+        assert spark.table("streamed").count() == len(right)
+        assert listener.ended.wait(60)
     finally:
+        spark.streams.removeListener(listener)
         spark.sql("drop table if exists streamed")
+    # Spark's own figures go to its listeners, under the name of the run.
+    assert listener.rows == {(form["job"]["name"], 0): 100, (form["job"]["name"], 1): 100}
     counts = summary.counts
-    assert (counts.events, counts.events_rejected, counts.matches) == (200, 0, len(EXPECTED))
+    assert (counts.events, counts.events_rejected, counts.matches) == (200, 2, len(right))
+    assert counts.reject_reasons == ((UNREAD, 2),)
     assert (counts.events_matched, counts.rules_matched) == (None, None)
     written = json.loads((tmp_path / "report" / "summary.json").read_text())
-    assert written["matches"] == len(EXPECTED)
-    assert not {"events_matched", "rules_matched"} & set(written)
-    assert f"matches  {len(EXPECTED):,}, " in "\n".join(summary.sentences())
+    assert written["matches"] == len(right)
+    assert written["reject_reasons"] == [{"reason": UNREAD, "events": 2}]
+    unknown = {"events_matched", "rules_matched", "matches_per_event", "matches_per_rule"}
+    assert not {*unknown, "top_rules"} & set(written)
+    page = (tmp_path / "report" / "page.html").read_text()
+    assert "Rejected events" in page
+    assert "Matches per" not in page
+    assert "none" not in page.partition("<body>")[2]
+    assert f"matches  {len(right):,}, " in "\n".join(summary.sentences())
+    groups = jobs_described(spark, f"{form['job']['name']}: ")
+    assert {f"batch {number}, {what}" for number in (0, 1) for what in ("rules", "matches")} <= {
+        *groups
+    }
     batches = [line for line in told if line.startswith("batch ")]
     assert len(batches) == 2  # one per file
     assert all(f", rules {summary.rules_version[:12]}" in line for line in batches)
-    labels = '{pipeline="tests"}'
-    assert f"\nmatchwood_stream_matches_total{labels} {len(EXPECTED)}\n" in shown[-1]
+    labels = f'{{pipeline="{form["job"]["name"]}"}}'
+    assert f"\nmatchwood_stream_matches_total{labels} {len(right)}\n" in shown[-1]
     assert f"\nmatchwood_stream_events_total{labels} 200\n" in shown[-1]
     assert f'version="{summary.rules_version}"' in shown[-1]
+
+
+@pytest.mark.parametrize("spark", ["classic"], indirect=True)
+def test_a_second_interrupt_ends_a_stream_at_once(spark, form, tmp_path):
+    """The micro-batch that was running is matched by the next run, which counts all of it."""
+    form = stream_form(form, tmp_path)
+    del form["rejects"]
+    right = with_bad_events(form)
+    slow = "reflect('java.lang.Thread', 'sleep', if(key < 150, 500L, 0L))"
+    form["events"]["where"] = f"{slow} is null or key >= 0"
+
+    def twice(stage, done):
+        if (stage, done) == ("match", None):
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+
+    summary = run(form, spark, progress=twice)
+    assert (summary.interrupted, summary.counts.events) == (True, 0)  # and no file was complete
+    del form["events"]["where"]
+    counts = run(form, spark).counts
+    assert (counts.events, counts.events_rejected, counts.matches) == (200, 2, len(right))
+    assert counts.reject_reasons == ((UNREAD, 2),)
+    found = read_matches(spark, f"{tmp_path}/matches").collect()
+    assert sorted((row.key, row.rule_id) for row in found) == sorted(right)
 
 
 KNOWN = """

@@ -7,6 +7,13 @@ import pytest
 
 from matchwood.spark.pipeline.pipeline_file import Pipeline, PipelineError
 from matchwood.spark.pipeline.stream_metrics import MetricsServer, StreamMetrics, address_of
+from matchwood.spark.pipeline.stream_run import _behind
+
+
+def test_how_far_behind_a_source_is():
+    assert _behind({"metrics": {"maxOffsetsBehindLatest": "12"}}) == (12, "offsets")  # of Kafka
+    assert _behind({"metrics": {"numFilesOutstanding": "3"}}) == (3, "files")  # of Delta
+    assert _behind({"metrics": None}) is _behind({}) is None
 
 
 def test_figures_are_what_prometheus_reads():

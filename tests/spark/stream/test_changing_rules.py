@@ -12,9 +12,12 @@ from matchwood.spark.compile.rule_buckets import bucket_of
 from matchwood.spark.compile.rules_version import bucket_hashes, version_of
 from matchwood.spark.endpoints import RuleSource
 from matchwood.spark.stream.changing_rules import ChangingRules
+from matchwood.spark.stream.rule_places import RulePlaces
+from matchwood.spark.stream.table_changes import TableVersion, Untold, table_changes
 from spark.stream.stream_folders import PEOPLE, SIMPLE, pairs, right
 
 pytestmark = pytest.mark.spark
+MANIFEST = "format int, version string, facts string"
 FIRST = {f"r{n}": f"age >= {n % 40} and city = '{('Rome', 'Oslo')[n % 2]}'" for n in range(300)}
 
 
@@ -68,7 +71,7 @@ def test_only_what_changed_is_compiled(spark, tmp_path, monkeypatch):
     base = first.segments[0].name
 
     # Rules are added, changed and deleted, and some cannot be read.
-    rules.rules |= {"r7": "age < 3", "new": "age = 1"}
+    rules.rules |= {"r7": "age < 3", "new": "age = 1 or tier is null"}
     for gone in ("r8", "r9"):
         del rules.rules[gone]
     twice = [{"id": "r9", "rule": "age > 1"}, {"id": "r9", "rule": "age > 2"}]
@@ -81,6 +84,9 @@ def test_only_what_changed_is_compiled(spark, tmp_path, monkeypatch):
     check(second, rules.rules)
     assert second.rejected_count == 3
     check_matches(spark, second, rules.rules, "replicated")
+    asked = RulePlaces(f"{tmp_path}/checkpoint").attributes(spark, rules.changing._versions.last)
+    assert asked == second.attributes
+    assert {*asked} == {"age", "city", "tier"}  # one of which only the layer asks for
 
     # The stream is started again, and a rule that could not be read is mended.
     rules.changing = rules.begin(*bad)
@@ -101,6 +107,42 @@ def test_only_what_changed_is_compiled(spark, tmp_path, monkeypatch):
     whole = rules.next()
     check(whole, rules.rules)
     assert len(whole.segments) == 1
+
+    # An older matchwood has compiled the rules of a micro-batch that is run again.
+    note = rules.changing._versions.last
+    place = f"{tmp_path}/checkpoint/rules/{note['slot']}/manifest"
+    [manifest] = spark.read.parquet(place).collect()
+    facts = json.dumps(json.loads(manifest.facts) | {"files": 1})
+    older = spark.createDataFrame([manifest.asDict() | {"facts": facts}], MANIFEST)
+    older.write.mode("overwrite").parquet(place)
+    rules.changing = rules.begin(*bad[:2])
+    again = rules.changing.for_batch(spark, rules.number)
+    assert (again.version, again.rules) == (whole.version, whole.rules)
+    # It is noted where they are now.
+    newest = rules.begin(*bad[:2])._versions.last
+    assert (newest["number"], newest["slot"]) == (rules.number, str(1 - int(note["slot"])))
+
+
+@pytest.mark.parametrize("spark", ["classic"], indirect=True)
+def test_a_stop_is_no_fault_of_the_rules(spark, tmp_path):
+    """A stream that is stopped while it looks at its rules does not go on with the old ones."""
+    rules = Rules(spark, tmp_path, {"adults": "age >= 18"})
+    rules.next()
+    thread = spark._jvm.java.lang.Thread
+    thread.currentThread().interrupt()  # which is how Spark stops a query
+    try:
+        with pytest.raises(Exception, match="Interrupt"):
+            rules.next()
+    finally:
+        thread.interrupted()
+    rules.next()
+
+
+def test_a_table_that_has_versions_only_now(spark):
+    """One of Parquet becomes one of Delta under its name: nobody knows what changed meanwhile."""
+    now = TableVersion("delta", "rules", "id", 3)
+    with table_changes(spark, RuleSource(table="rules"), None, now) as told:
+        assert told == Untold("the table had no versions before")
 
 
 @pytest.mark.parametrize("layout", ["replicated", "sharded"])

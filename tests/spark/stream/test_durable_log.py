@@ -17,6 +17,8 @@ def test_the_newest_note_is_whole(spark, tmp_path):
         again = DurableLog(log.folder)
         note = again.newest(spark)
         assert (note["number"], note["says"]) == (number, f"'{number}'\n\"x\" \\ é")
+    log.write(spark, 2, {"says": "something else"})
+    assert again.newest(spark)["says"] == "something else"
     # A process that is killed while it writes the next note leaves its place empty or incomplete.
     shutil.rmtree(tmp_path / "notes" / "1")
     (tmp_path / "notes" / "1" / "_temporary").mkdir(parents=True)

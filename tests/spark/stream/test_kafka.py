@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -126,6 +127,7 @@ def test_killed_between_kafka_and_kafka(spark, broker, tmp_path, faulty):
     broker.write(spark, "visits", messages[450:])
     told = pipeline.run()
     assert any("SPARK-55271" in line for line in told) == faulty, "".join(told)
+    assert any(re.match(r"batch .* [\d,]+ offsets behind$", line) for line in told), "".join(told)
     found, versions = {}, {}
     for message in broker.read(spark, "matches"):
         row = json.loads(message.value)

@@ -275,6 +275,28 @@ def test_a_gap_in_what_a_table_tells(spark, lake, tmp_path, caplog):
     assert len(read_in_full(caplog)) == 1
 
 
+def test_a_table_that_becomes_one_of_delta(spark, tmp_path):
+    """It has no versions at first, and tells what changed from its second one on."""
+    spark.sql("drop table if exists becoming")
+    rules = spark.range(300).selectExpr("concat('r', id) as id", "concat('age > ', id) as rule")
+    rules.coalesce(1).write.saveAsTable("becoming")
+    changing = ChangingRules(
+        RuleSource(table="becoming"), str(tmp_path / "checkpoint"), None, 0.0, None
+    )
+    changing.many_rules = 1
+    changing.begin(spark)
+    try:
+        spark.sql("convert to delta becoming")
+        spark.sql("alter table becoming set tblproperties (delta.enableChangeDataFeed = true)")
+        for number in range(2):
+            spark.sql(f"update becoming set rule = 'age = {number}' where id = 'r{number}'")
+            made = changing.for_batch(spark, number)
+            assert made.version == compile_rules(spark.table("becoming")).version
+            assert len(made.segments) == 2
+    finally:
+        spark.sql("drop table becoming")
+
+
 def test_tables_that_do_not_tell(spark, lake):
     source = RuleSource(table=f"{lake.database}.rules", where="id <> 'x'")
     now = look(spark, source, None).version

@@ -1,12 +1,15 @@
 """From Parquet to Parquet on Spark: who writes the matches, and in which form.
 
-    python -m matchwood.lab.bench.spark_files [--rules 10000] [--events 1000000] [--only WAY ...]
+    python -m matchwood.lab.bench.spark_files [--rules 10000] [--events 1000000] [--rounds 2]
+        [--only WAY ...]
 
 A pipeline on two cores reads rules and events, compiles, matches, counts and writes. Its matches
 are one row per match or one per event. Spark reads the events and writes the matches, or the Python
 workers do both themselves. The same is done in process for comparison, with as many threads: events
 are read, matched with `match_batch` and written. Every way runs once with few events before it is
-timed. Processor time is that of all processes; files are counted, and their sizes compared.
+timed. All ways take turns, in each round in the reverse order of the round before, so that none is
+always the first; times are the means of all rounds. Processor time is that of all processes; files
+are counted, and their sizes compared.
 
 Needs PySpark and Java.
 """
@@ -47,26 +50,39 @@ def main() -> None:
     parser.add_argument(
         "--only", action="append", choices=(*WAYS, IN_PROCESS), help="default: all, in turn"
     )
+    parser.add_argument("--rounds", type=int, default=2, help="times of each way (default: 2)")
     options = parser.read()
-    chosen = options.only or (*WAYS, IN_PROCESS)
+    chosen = [way for way in (*WAYS, IN_PROCESS) if way in (options.only or (*WAYS, IN_PROCESS))]
     spark = session(CORES)
     with tempfile.TemporaryDirectory(prefix="matchwood-") as folder:
         prepare(spark, folder, options.rules, options.events, options.seed)
-        results: dict[str, Figures] = {}
-        for way in WAYS:
-            if way in chosen:
-                results[way] = {
-                    **through_spark(spark, folder, *WAYS[way]),
-                    **sizes_of_files(Path(folder, "matches")),
-                }
-        if IN_PROCESS in chosen:
-            results[IN_PROCESS] = in_process(folder)
+        rounds: dict[str, list[Figures]] = {way: [] for way in chosen}
+        for number in range(options.rounds):
+            for way in chosen if number % 2 == 0 else reversed(chosen):
+                rounds[way].append(once(spark, folder, way))
     spark.stop()
+    results = {way: together(figures) for way, figures in rounds.items()}
     same(*(figures["matches"] for figures in results.values()))
     for figures in results.values():
         figures["events_per_second"] = options.events / figures["seconds"]
     compare(results)
     report("spark_files", {"rules": options.rules, "events": options.events}, results)
+
+
+def once(spark: SparkSession, folder: str, way: str) -> Figures:
+    """One run of a way."""
+    if way == IN_PROCESS:
+        return in_process(folder)
+    figures = through_spark(spark, folder, *WAYS[way])
+    return {**figures, **sizes_of_files(Path(folder, "matches"))}
+
+
+def together(rounds: list[Figures]) -> Figures:
+    """The figures of all rounds: the mean of times, and the most of everything else."""
+    figures = {name: max(one[name] for one in rounds) for name in rounds[0]}
+    for name in ("seconds", "processor_s"):
+        figures[name] = sum(one[name] for one in rounds) / len(rounds)
+    return figures
 
 
 def compare(results: dict[str, Figures]) -> None:

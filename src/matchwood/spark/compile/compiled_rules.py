@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from matchwood.index.file.array_file import VERSION as FILES
 from matchwood.language.aliases import Aliases, AliasForm, aliases_of
 from matchwood.match.parts.part_file import LANGUAGE
 from matchwood.schema import Schema
@@ -27,8 +28,8 @@ from matchwood.spark.events.event_attributes import problems
 from matchwood.spark.session import ship
 from matchwood.spark.storage import exists
 
-# The version of the format that `save` writes.
-FORMAT = 2
+# The version of the format that `save` writes, around the files of segments, which have their own.
+FORMAT = 3
 # Attributes and warnings that a notebook shows.
 SHOWN = 20
 # The columns of rejected rules.
@@ -38,6 +39,10 @@ _MANIFEST = "format int, version string, facts string"
 
 class StoredRulesError(ValueError):
     """There are no usable compiled rules at a path; says why."""
+
+
+class OutdatedRulesError(StoredRulesError):
+    """An older matchwood has stored these rules, in files that are not read any more."""
 
 
 class CompiledRules:
@@ -166,6 +171,7 @@ class CompiledRules:
         facts = {
             "token": token,
             "language": LANGUAGE,
+            "files": FILES,
             "id_type": self.id_type,
             "rejected": self.rejected_count,
             "attributes": self.attributes,
@@ -223,6 +229,15 @@ def _manifest(spark: SparkSession, path: str) -> Any:
     return spark.read.schema(_MANIFEST).parquet(manifest).first()
 
 
+def joined_attributes(some: Iterable[Mapping[str, Iterable[str]]]) -> dict[str, tuple[str, ...]]:
+    """The attributes of several sets of rules, with the families of value that any of them asks."""
+    families: dict[str, set[str]] = {}
+    for attributes in some:
+        for attribute, kinds in attributes.items():
+            families.setdefault(attribute, set()).update(kinds)
+    return {name: tuple(sorted(kinds)) for name, kinds in sorted(families.items())}
+
+
 def stored_attributes(spark: SparkSession, path: str) -> dict[str, list[str]]:
     """The attributes of stored rules, with the families of value that rules ask for."""
     row = _manifest(spark, path)
@@ -239,10 +254,11 @@ def load(spark: SparkSession, path: str) -> CompiledRules:
             "compile or save them again"
         )
     facts = json.loads(row.facts)
-    if row.format > FORMAT or facts["language"] > LANGUAGE:
+    stored, known = (row.format, facts.get("files", 0)), (FORMAT, FILES)
+    if stored > known or facts["language"] > LANGUAGE:
         raise StoredRulesError(f"{path}: written by a newer matchwood; compile the rules again")
-    if row.format < FORMAT:
-        raise StoredRulesError(f"{path}: written by an older matchwood; compile the rules again")
+    if stored < known:
+        raise OutdatedRulesError(f"{path}: written by an older matchwood; compile the rules again")
     table = spark.read.parquet(pieces_path(path, facts["token"]))
     folder = new_folder()
     collector = PieceCollector(folder)

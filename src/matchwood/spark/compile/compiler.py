@@ -22,6 +22,7 @@ from matchwood.spark.compile import pieces
 from matchwood.spark.compile.compiled_rules import (
     CompiledRules,
     hashed_buckets,
+    joined_attributes,
     new_folder,
     pieces_path,
     rejected_frame,
@@ -183,7 +184,6 @@ def _gathered(
     collector.take(table, {shard: about["bytes"] for shard, about in facts.items()})
     buckets = hashed_buckets(about["buckets"] for about in facts.values())
     version = version_of(buckets, id_type, schema)
-    families: dict[str, set[str]] = {}
     segments = []
     for number, (shard, about) in enumerate(sorted(facts.items())):
         if about["rules"]:
@@ -194,13 +194,11 @@ def _gathered(
             segments.append(
                 SegmentFile(name, file, about["bytes"], about["rules"], about["sha256"], shard)
             )
-        for attribute, kinds in about["attributes"].items():
-            families.setdefault(attribute, set()).update(kinds)
     compiled = CompiledRules(
         version=version,
         id_type=id_type,
         segments=segments,
-        attributes={name: tuple(sorted(kinds)) for name, kinds in sorted(families.items())},
+        attributes=joined_attributes(about["attributes"] for about in facts.values()),
         rejected=rejected,
         rejected_count=sum(about["rejected"] for about in facts.values()),
         schema=schema,

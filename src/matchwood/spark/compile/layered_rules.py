@@ -13,7 +13,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from matchwood.spark.compile.compiled_rules import CompiledRules, new_folder
+from matchwood.spark.compile.compiled_rules import (
+    CompiledRules,
+    joined_attributes,
+    new_folder,
+)
 from matchwood.spark.compile.rule_buckets import BUCKETS, Buckets, is_in_buckets, packed
 from matchwood.spark.compile.rules_version import version_of
 
@@ -71,24 +75,20 @@ def layered(base: CompiledRules, layers: Sequence[Layer]) -> CompiledRules:
         for bucket in layer.buckets:
             buckets.pop(bucket, None)
         buckets |= layer.rules.buckets
-    families: dict[str, set[str]] = {}
-    for rules in (base, *(layer.rules for layer in layers)):
-        for attribute, kinds in rules.attributes.items():
-            families.setdefault(attribute, set()).update(kinds)
+    every = (base, *(layer.rules for layer in layers))
     made = CompiledRules(
         version=version_of(buckets, base.id_type, base.schema),
         id_type=base.id_type,
         segments=[segment for some in reversed(segments) for segment in some],
-        attributes={name: tuple(sorted(kinds)) for name, kinds in sorted(families.items())},
+        attributes=joined_attributes(rules.attributes for rules in every),
         rejected=rejected,
         rejected_count=rejected_count,
         schema=base.schema,
         folder=new_folder(),
     )
     made.buckets = buckets
-    made.everything = base.everything or any(layer.rules.everything for layer in layers)
+    made.everything = any(rules.everything for rules in every)
     made.operators = base.operators
-    named = (base.lists, *(layer.rules.lists for layer in layers))
-    made.lists = tuple(sorted({name for some in named for name in some}))
-    made.made_of = (base, *(layer.rules for layer in layers))
+    made.lists = tuple(sorted({name for rules in every for name in rules.lists}))
+    made.made_of = every
     return made

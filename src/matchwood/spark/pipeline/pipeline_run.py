@@ -42,12 +42,13 @@ from matchwood.spark.pipeline.preflight import (
     open_lists,
     open_source,
     text_if_kept,
+    unverified_sources,
 )
 from matchwood.spark.pipeline.report_page import write_report
 from matchwood.spark.pipeline.stream_run import StreamRun
 from matchwood.spark.pipeline.summary import Summary, count_events, count_reasons, count_rules
 from matchwood.spark.profiling import profile
-from matchwood.spark.session import is_connect, session_for_work
+from matchwood.spark.session import described, is_connect, session_for_work
 from matchwood.spark.storage import (
     REASON,
     UNREADABLE,
@@ -146,7 +147,13 @@ class _PipelineRun:
     def all(self) -> Summary:
         started = datetime.now(UTC).isoformat(timespec="seconds")
         job = self.pipeline.job
-        summary = Summary(job.name, job.mode, started, places=places(self.pipeline))
+        summary = Summary(
+            job.name,
+            job.mode,
+            started,
+            places=places(self.pipeline),
+            warnings=tuple(unverified_sources(self.pipeline)),
+        )
         if not is_connect(self.spark) and self.spark.sparkContext.uiWebUrl:
             self.told(f"Spark shows its jobs at {self.spark.sparkContext.uiWebUrl}")
         with self.stage("open"):
@@ -174,7 +181,7 @@ class _PipelineRun:
             rules=compiled.rules,
             rules_rejected=compiled.rejected_count,
             rules_version=compiled.version,
-            warnings=tuple(compiled.warnings),
+            warnings=(*summary.warnings, *compiled.warnings),
         )
         if self.pipeline.rejected_rules is not None:
             with self.stage("rejected rules"):
@@ -201,7 +208,7 @@ class _PipelineRun:
             counts, warnings = stream.counts(note["rules"])
             found = "" if counts.matches is None else f", {counts.matches:,} matches"
             self.outcome = f"{counts.events:,} events{found}"
-            warnings = (*stream.warnings(note), *warnings)
+            warnings = (*summary.warnings, *stream.warnings(note), *warnings)
         return replace(
             summary,
             rules=note["rules"],
@@ -216,29 +223,21 @@ class _PipelineRun:
     def stage(self, name: str) -> Iterator[None]:
         self.progress(name, None)
         self.outcome = ""
-        self.describe(f"{self.pipeline.job.name}: {name}", self.interrupt.group)
+        about = f"{self.pipeline.job.name}: {name}"
         started = perf_counter()
         try:
-            if self.interrupt.times and self.interrupt.cancels:
-                raise KeyboardInterrupt
-            yield
+            with described(self.spark, about, self.interrupt.group):
+                if self.interrupt.times and self.interrupt.cancels:
+                    raise KeyboardInterrupt
+                yield
         except PipelineError:
             raise
         except Exception as error:
             if self.interrupt.times:  # its jobs were cancelled
                 raise KeyboardInterrupt from None
             raise RunError(name, error) from error
-        finally:
-            self.describe(None, None)
         self.stages[name] = perf_counter() - started
         self.progress(name, self.outcome)
-
-    def describe(self, text: str | None, group: str | None) -> None:
-        """Say what the jobs of a stage are for, where Spark lists them, and what group they are."""
-        if is_connect(self.spark):
-            return
-        for name, value in (("spark.job.description", text), ("spark.jobGroup.id", group)):
-            self.spark.sparkContext.setLocalProperty(name, value)  # type: ignore[arg-type]
 
     # Before the work
 

@@ -19,7 +19,7 @@ from matchwood.spark.events.event_attributes import column
 from matchwood.spark.json_lines import CORRUPT
 from matchwood.spark.match.given_lists import check_columns as check_list
 from matchwood.spark.pipeline.pipeline_file import Pipeline, PipelineError
-from matchwood.spark.storage import corrupt_columns, exists, load_source, reason
+from matchwood.spark.storage import corrupt_columns, exists, load_source, reason, unverified
 
 # Formats that every Spark has.
 FORMATS_OF_SPARK = {"parquet", "orc", "json", "csv", "text"}
@@ -30,6 +30,15 @@ def open_source(spark: SparkSession, pipeline: Pipeline, name: str) -> DataFrame
     """The rows of [rules] or [events]; events are a stream if the pipeline is one."""
     streaming = name == "events" and pipeline.job.mode == "stream"
     return _rows(spark, pipeline, getattr(pipeline, name), streaming, name)
+
+
+def unverified_sources(pipeline: Pipeline) -> list[str]:
+    """A warning for each source whose reader may lose lines."""
+    streaming = pipeline.job.mode == "stream"
+    sources = [(pipeline.rules, False), (pipeline.events, streaming)]
+    sources += [(source, False) for source in pipeline.lists.values()]
+    told = (unverified(source, as_stream) for source, as_stream in sources)
+    return [warning for warning in told if warning is not None]
 
 
 def open_lists(spark: SparkSession, pipeline: Pipeline) -> dict[str, DataFrame]:

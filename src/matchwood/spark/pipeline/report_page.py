@@ -79,12 +79,14 @@ def page(summary: Summary) -> str:
         figures.append(("matches", counts.matches, per_event))
     rate = f"{summary.events_per_second:,.0f} events per second"
     figures.append(("seconds", round(summary.seconds, 1), rate))
-    plots = [
-        _section("Matches per event", _counted(counts.matches_per_event, "events")),
-        _section("Matches per rule", _counted(counts.matches_per_rule, "rules")),
-        _section("Time per stage", _plot(_seconds(summary), "seconds")),
-        _section("Rules with most matches", _table(counts.top_rules)),
-    ]
+    plots = []
+    if counts.matches_per_event is not None:
+        plots.append(_section("Matches per event", _counted(counts.matches_per_event, "events")))
+    if counts.matches_per_rule is not None:
+        plots.append(_section("Matches per rule", _counted(counts.matches_per_rule, "rules")))
+    plots.append(_section("Time per stage", _plot(_seconds(summary), "seconds")))
+    if counts.top_rules is not None:
+        plots.append(_section("Rules with most matches", _table(counts.top_rules)))
     if counts.reject_reasons:
         plots.append(_section("Rejected events", _table(counts.reject_reasons)))
     if summary.places:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,18 +16,24 @@ from pyspark.sql.types import StructType
 
 from matchwood.language.aliases import aliases_of
 from matchwood.schema import Schema
-from matchwood.spark.compile.compiled_rules import stored_attributes
 from matchwood.spark.endpoints import Sink, format_of
 from matchwood.spark.events.event_attributes import problems
 from matchwood.spark.match.plan import EVENTS
 from matchwood.spark.pipeline.interrupt import Interrupt
 from matchwood.spark.pipeline.pipeline_file import Pipeline
 from matchwood.spark.pipeline.stream_metrics import MetricsServer, StreamMetrics, address_of
-from matchwood.spark.pipeline.summary import Counts, count_events, count_reasons, count_rules
+from matchwood.spark.pipeline.summary import (
+    REASONS,
+    Counts,
+    count_events,
+    count_reasons,
+    count_rules,
+)
 from matchwood.spark.session import is_connect
 from matchwood.spark.storage import REASON
 from matchwood.spark.stream.changing_rules import UnusableRules
 from matchwood.spark.stream.durable_log import DurableLog, Note
+from matchwood.spark.stream.rule_places import RulePlaces
 from matchwood.spark.stream.sink import BATCH, FILES, MARKS, read_matches
 from matchwood.spark.stream.streaming import BatchFigures, match_stream
 
@@ -60,6 +67,7 @@ class StreamRun:
         self._read: dict[int, int] = {}  # events by micro-batch
         self._written: dict[int, BatchFigures] = {}  # by micro-batch; empty through Connect
         self._before = {name: self._last(name) for name in ("matches", "rejects")}
+        self._versions = DurableLog(f"{_folder(pipeline)}/matchwood/versions")
         self._schema: StructType | None = None
         self._looked: object = None  # the last progress that was looked at
         self._start: Callable[[], Any] | None = None  # begins the query, or goes on with it
@@ -190,12 +198,26 @@ class StreamRun:
                 rows = figures.events
             if rows and number not in self._read:
                 self._read[number] = rows
-                self._note(number, rows, progress)
-                self._told(self._line(number, rows, progress))
+                if is_connect(self._spark):
+                    figures = self._read_back(number)
+                self._note(number, rows, progress, figures)
+                self._told(self._line(number, rows, progress, figures))
 
-    def _note(self, number: int, rows: int, progress: Any) -> None:
+    def _read_back(self, number: int) -> BatchFigures | None:
+        """What a micro-batch has left, where nobody tells: its version of the rules and matches."""
+        note = self._versions.note(self._spark, number)
+        if note is None:
+            return None
+        sink, matches = self._pipeline.matches, None
+        if _is_folder(sink):
+            counted = F.sum(F.size("rule_ids")) if sink.output == EVENTS else F.count(F.lit(1))
+            rows = read_matches(self._spark, str(sink.path)).where(F.col(BATCH) == number)
+            matches = rows.agg(counted).collect()[0][0] or 0
+        return BatchFigures(number, note["version"], None, matches, None, None)
+
+    def _note(self, number: int, rows: int, progress: Any, figures: BatchFigures | None) -> None:
         """Note the figures of a micro-batch for Prometheus."""
-        figures, metrics = self._written.get(number), self._metrics
+        metrics = self._metrics
         metrics.count(micro_batches=1, events=rows)
         metrics.note("micro_batch", number)
         metrics.note("micro_batch_seconds", _seconds(progress))
@@ -207,10 +229,9 @@ class StreamRun:
             if behind := _behind(source):
                 metrics.note("behind", behind[0], unit=behind[1])
 
-    def _line(self, number: int, rows: int, progress: Any) -> str:
+    def _line(self, number: int, rows: int, progress: Any, figures: BatchFigures | None) -> str:
         """One line about a micro-batch: how much, how fast, which rules, and how far behind."""
         line = [f"batch {number}: {rows:,} events"]
-        figures = self._written.get(number)
         if figures is not None and figures.matches is not None:
             line.append(f"{figures.matches:,} matches")
         if figures is not None and figures.rejected:
@@ -228,14 +249,13 @@ class StreamRun:
 
     def note(self) -> Note:
         """What the checkpoint says about the rules: how many there are, and their version."""
-        newest = DurableLog(f"{_folder(self._pipeline)}/matchwood/versions").newest(self._spark)
-        return newest or {"version": "", "rules": 0, "rejected": 0}
+        return self._versions.newest(self._spark) or {"version": "", "rules": 0, "rejected": 0}
 
     def warnings(self, note: Note) -> tuple[str, ...]:
         """What the rules ask for and the events cannot have."""
         assert self._schema is not None
-        path = f"{_folder(self._pipeline)}/matchwood/rules/{note['slot']}"
-        asked = stored_attributes(self._spark, path)
+        places = RulePlaces(f"{_folder(self._pipeline)}/matchwood")
+        asked = places.attributes(self._spark, note)
         events = self._pipeline.events
         aliases = aliases_of(events.aliases)
         return tuple(problems(self._schema, events.attributes, asked, aliases))
@@ -253,6 +273,11 @@ class StreamRun:
         )
         if rejected is not None:
             counts = count_reasons(counts, rejected, REASON)
+        elif counts.events_rejected is not None:
+            reasons = Counter[str]()
+            for one in figures:
+                reasons.update(one.reasons or {})
+            counts = replace(counts, reject_reasons=tuple(reasons.most_common(REASONS)))
         written = self._rows("matches")
         if written is None:
             if counts.events == 0:

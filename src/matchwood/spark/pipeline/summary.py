@@ -19,10 +19,10 @@ TOP = 10
 REASONS = 10
 # Reasons that are printed.
 PRINTED_REASONS = 3
-# What differs from event to event in a reason: a place in the text, and the value that was found.
-_PARTICULARS = r"( at column \d+|, found .*)$"
 # Warnings that are printed; the summary in JSON has all of them.
 PRINTED_WARNINGS = 10
+# Figures that are pairs, and what the two are called in JSON.
+_RANKED = (("top_rules", "rule_id", "matches"), ("reject_reasons", "reason", "events"))
 # Bits of the largest number of matches that is counted.
 LONGEST = 48
 
@@ -52,11 +52,11 @@ class Counts:
     events_rejected: int | None = None
     events_matched: int | None = None
     matches: int | None = None
-    matches_per_event: tuple[Bar, ...] = ()
+    matches_per_event: tuple[Bar, ...] | None = None
     rules_matched: int | None = None
-    matches_per_rule: tuple[Bar, ...] = ()
-    top_rules: tuple[tuple[Any, int], ...] = ()
-    reject_reasons: tuple[tuple[str, int], ...] = ()  # the most frequent ones
+    matches_per_rule: tuple[Bar, ...] | None = None
+    top_rules: tuple[tuple[Any, int], ...] | None = None
+    reject_reasons: tuple[tuple[str, int], ...] | None = None  # the most frequent ones
 
 
 @dataclass(frozen=True)
@@ -98,9 +98,11 @@ class Summary:
         """The dict form for JSON; its keys are the names of the fields that are known."""
         form = asdict(self)
         form["stages"] = {stage: round(seconds, 3) for stage, seconds in self.stages.items()}
-        form |= {name: value for name, value in form.pop("counts").items() if value is not None}
-        form["top_rules"] = [{"rule_id": i, "matches": n} for i, n in self.counts.top_rules]
-        form["reject_reasons"] = [{"reason": r, "events": n} for r, n in self.counts.reject_reasons]
+        known = {name: value for name, value in form.pop("counts").items() if value is not None}
+        for name, what, number in _RANKED:
+            if name in known:
+                known[name] = [{what: of, number: count} for of, count in known[name]]
+        form |= known
         form["seconds"] = round(self.seconds, 3)
         form["events_per_second"] = round(self.events_per_second, 1)
         return form
@@ -122,7 +124,8 @@ class Summary:
         if counts.events_matched is not None:
             events.append(f"{counts.events_matched:,} with matches")
         lines.append(f"events   {', '.join(events)}")
-        lines += [f"rejected {n:,}: {why}" for why, n in counts.reject_reasons[:PRINTED_REASONS]]
+        reasons = counts.reject_reasons or ()
+        lines += [f"rejected {n:,}: {why}" for why, n in reasons[:PRINTED_REASONS]]
         if counts.matches is not None:
             of_rules = "" if counts.rules_matched is None else f" of {counts.rules_matched:,} rules"
             per_event = counts.matches / max(1, counts.events)
@@ -168,12 +171,10 @@ def count_reasons(counts: Counts, rejected: DataFrame, reason: str) -> Counts:
     """Count why events were rejected in a frame of them; `reason` is the column that says it."""
     from pyspark.sql import functions as F
 
-    if not counts.events_rejected:
-        return counts
-    kind = F.regexp_replace(reason, _PARTICULARS, "").alias("kind")
-    groups = rejected.groupBy(kind).agg(F.count(F.lit(1)).alias("events"))
-    rows = groups.orderBy(F.desc("events"), "kind").limit(REASONS).collect()
-    return replace(counts, reject_reasons=tuple((row.kind, row.events) for row in rows))
+    from matchwood.spark.storage import count_kinds
+
+    kinds = count_kinds(rejected, F.col(reason), REASONS) if counts.events_rejected else {}
+    return replace(counts, reject_reasons=tuple(kinds.items()))
 
 
 def count_rules(counts: Counts, matches: DataFrame, rules: int) -> Counts:

@@ -8,6 +8,7 @@ A micro-batch that is run again after a crash finds its version of the rules in 
 the number of the last complete micro-batch in the sink, so that a folder has each match once.
 
 streaming           `match_stream`, and what is done with each micro-batch
+batch_counts        what is counted of a micro-batch as it is written
 changing_rules      which version of the rules a micro-batch is matched with
 changing_lists      which values of lists a micro-batch is matched with
 rule_signatures     whether the rules, or lists, have changed since

@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from matchwood.language.errors import RuleError
 from matchwood.spark.endpoints import RowSource
 from matchwood.spark.match.given_lists import PickledList, distinct_values, pickled
-from matchwood.spark.storage import corrupt_columns, reason
+from matchwood.spark.storage import corrupt_columns, reason, was_stopped
 from matchwood.spark.stream.durable_log import Note
 from matchwood.spark.stream.rule_signatures import frame_of, list_signature
 
@@ -65,6 +65,8 @@ class ChangingLists:
         try:
             note = self._stored(spark, name, note)
         except Exception as error:  # whatever is wrong with a list, the stream goes on
+            if was_stopped(error):
+                raise
             told = reason(error)
             if self._failed.get(name) != told:
                 log.warning("the list %r stays as it was: %s", name, told)

@@ -24,14 +24,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from matchwood.schema import Schema
-from matchwood.spark.compile.compiled_rules import CompiledRules, load
+from matchwood.spark.compile.compiled_rules import CompiledRules, OutdatedRulesError, load
 from matchwood.spark.compile.compiler import RULES_PER_SHARD, compile_rows
 from matchwood.spark.compile.layered_rules import Layer, merged_buckets
 from matchwood.spark.compile.rule_buckets import BUCKETS, Buckets, is_in_buckets
 from matchwood.spark.compile.rule_rows import rule_rows
 from matchwood.spark.endpoints import ENDINGS, RowSource, RuleSource, Sink, format_of
 from matchwood.spark.match.given_lists import PickledList, check_given
-from matchwood.spark.storage import exists, reason, write
+from matchwood.spark.storage import exists, reason, was_stopped, write
 from matchwood.spark.stream.changed_buckets import (
     BucketHashes,
     differing,
@@ -109,10 +109,13 @@ class ChangingRules:
                 f"{self._folder}: micro-batch {number} comes after {last['number']}: "
                 "the checkpoint was changed by hand; begin with a new one and a new sink"
             )
+        usable = self._renewed(spark, last) or last
         if last["number"] < number:
-            note = self._changed(spark, last) or last
+            note = self._changed(spark, usable) or usable
             noted = self._lists.looked_at(spark, note.get("lists", {}))
             last = self._versions.write(spark, number, {**note, "lists": noted})
+        elif usable is not last:
+            last = self._versions.write(spark, number, usable)
         compiled = self._stored(spark, last).rules
         log.info("batch %d: rules %s are noted", number, compiled.version)
         return compiled
@@ -121,6 +124,19 @@ class ChangingRules:
         """The lists that rules name, with their values in the last micro-batch."""
         last = self._versions.last
         return {} if last is None else self._lists.opened(spark, last.get("lists", {}))
+
+    def _renewed(self, spark: SparkSession, last: Note) -> Note | None:
+        """The note of rules that an older matchwood compiled, once they are compiled again."""
+        try:
+            self._stored(spark, last)
+        except OutdatedRulesError as error:
+            log.warning("all rules are compiled again: %s", error)
+            seen = self._look(spark)
+            note = self._noted(spark, seen, last, self._base(spark, seen, last), seen.hashes)
+            if note["version"] != last["version"]:
+                log.warning("rules %s are %s now", last["version"], note["version"])
+            return note
+        return None
 
     def _look(self, spark: SparkSession) -> Look:
         return look(spark, self._source, self.schema, self._lists.names)
@@ -139,6 +155,8 @@ class ChangingRules:
                 return None
             return self._compiled(spark, seen, last)
         except Exception as error:  # whatever is wrong with new rules, the stream goes on
+            if was_stopped(error):
+                raise
             if not self._failed_lately(signed, now):
                 log.warning("rules stay at %s: %s", last["version"], reason(error))
             self._failed = (signed, now)
@@ -155,7 +173,7 @@ class ChangingRules:
         if last is None or not self._has_many(last) or not self._is_read_like(last, seen):
             return self._noted(spark, seen, last, self._base(spark, seen, last), seen.hashes)
         if seen.version is not None:
-            before = json.loads(last["signature"])["version"]
+            before = json.loads(last["signature"]).get("version")
             with table_changes(spark, self._source, before, seen.version) as told:
                 if isinstance(told, TableChanges):
                     self._feeds = True

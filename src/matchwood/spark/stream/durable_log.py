@@ -23,6 +23,8 @@ Note = dict[str, Any]
 class DurableLog:
     """Numbered notes in a folder, of which the newest counts.
 
+    Of two with the same number, that is the one that was written again.
+
     Two subfolders, 0 and 1, take turns: one holds the newest note while the other is written. A
     process that is killed at any moment leaves the newest note, or the one before it, complete.
     """
@@ -32,7 +34,7 @@ class DurableLog:
         self.last: Note | None = None  # of this process, which is the only writer
 
     def newest(self, spark: SparkSession) -> Note | None:
-        """The note with the highest number."""
+        """The newest note."""
         if not exists(spark, self.folder):
             return None
         for _ in range(_ATTEMPTS):
@@ -43,10 +45,15 @@ class DurableLog:
                     return None
                 raise
             if notes:
-                self.last = max(notes, key=lambda note: int(note["number"]))
+                self.last = max(notes, key=lambda note: (int(note["number"]), note.get("again", 0)))
                 return self.last
             # Both were replaced between listing and reading, or the first was never completed.
         return None
+
+    def note(self, spark: SparkSession, number: int) -> Note | None:
+        """The note with a number, if it is the newest one or the one before it."""
+        found = (note for note in self._read(spark) if int(note["number"]) == number)
+        return max(found, key=lambda note: int(note.get("again", 0)), default=None)
 
     def _read(self, spark: SparkSession) -> list[Note]:
         reader = spark.read.schema("value string").option("recursiveFileLookup", "true")
@@ -58,7 +65,10 @@ class DurableLog:
         if self.last is None:
             self.newest(spark)
         subfolder = 0 if self.last is None else 1 - int(self.last["place"])
-        written = {**note, "number": number, "place": subfolder}
+        again = 0
+        if self.last is not None and self.last["number"] == number:
+            again = 1 + int(self.last.get("again", 0))
+        written = {**note, "number": number, "again": again, "place": subfolder}
         frame = spark.range(1, numPartitions=1).select(F.lit(json.dumps(written)).alias("value"))
         frame.write.mode("overwrite").text(f"{self.folder}/{subfolder}")
         self.last = written

@@ -14,7 +14,12 @@ from typing import NamedTuple
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from matchwood.spark.compile.compiled_rules import CompiledRules, load
+from matchwood.spark.compile.compiled_rules import (
+    CompiledRules,
+    joined_attributes,
+    load,
+    stored_attributes,
+)
 from matchwood.spark.compile.layered_rules import Layer, layered
 from matchwood.spark.compile.rule_buckets import packed, unpacked
 from matchwood.spark.stream.changed_buckets import BucketHashes, of_json, to_json
@@ -82,6 +87,11 @@ class RulePlaces:
         ]
         slot = str(note["slot"])
         return StoredRules.of(slot, load(spark, self.path(slot)), layers)
+
+    def attributes(self, spark: SparkSession, note: Note) -> dict[str, tuple[str, ...]]:
+        """The attributes that the rules of a note ask for, which takes no look at the rules."""
+        places = (str(note["slot"]), *(place for place, _ in note.get("layers", [])))
+        return joined_attributes(stored_attributes(spark, self.path(place)) for place in places)
 
     def hashes(self, spark: SparkSession, note: Note) -> BucketHashes | None:
         """The hashes of the rows that the rules of a note were made of, if they are known."""

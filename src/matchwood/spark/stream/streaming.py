@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, NamedTuple
 
 from pyspark.errors import PySparkException
-from pyspark.sql import Column, DataFrame, Observation, SparkSession
+from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 from pyspark.storagelevel import StorageLevel
 
@@ -25,8 +25,9 @@ from matchwood.spark.json_lines import CORRUPT
 from matchwood.spark.match.event_matching import MEMORY, match_events
 from matchwood.spark.match.given_lists import PickledList
 from matchwood.spark.match.plan import ROWS
-from matchwood.spark.session import session_of
+from matchwood.spark.session import described, session_of
 from matchwood.spark.storage import REASON, UNREADABLE, corrupt_columns, why_corrupt
+from matchwood.spark.stream.batch_counts import BatchCounter, WrittenCounts
 from matchwood.spark.stream.changing_rules import ChangingRules, source_of
 from matchwood.spark.stream.sink import (
     BATCH,
@@ -116,6 +117,7 @@ def match_stream(
         sink_of(sink),
         None if rejects is None else sink_of(rejects),
         report,
+        name or "matchwood",
     )  # fmt: skip
     work.begin(events)
     return _start(events, work, checkpoint, trigger, name)
@@ -178,6 +180,7 @@ class BatchFigures(NamedTuple):
     events: int | None
     matches: int | None
     rejected: int | None
+    reasons: Mapping[str, int] | None  # of rejects: how many there are of each kind
 
 
 class MicroBatches:
@@ -192,8 +195,11 @@ class MicroBatches:
         matches: StreamSink,
         rejects: StreamSink | None,
         report: Callable[[BatchFigures], None] | None = None,
+        name: str = "matchwood",
     ) -> None:
         self._report = report
+        self._name = name
+        self._counter = BatchCounter(options["output"])
         self._keep = keep
         self._attributes = attributes
         self._options = options
@@ -219,51 +225,54 @@ class MicroBatches:
         if all(sink.done(spark, number) for sink in sinks):
             log.info("batch %d: was complete already", number)
             return
-        compiled = self._rules.for_batch(spark, number)
-        self._warn(batch, compiled)
-        matched, corrupt = self._rows(batch, compiled, self._rules.lists(spark))
+        with self._described(spark, number, "rules"):
+            compiled = self._rules.for_batch(spark, number)
+            self._warn(batch, compiled)
+            lists = self._rules.lists(spark)
+        matched, corrupt = self._rows(batch, compiled, lists)
         told = self._rejects is not None or self._report is not None
         # Lines that cannot be read are taken from the same rows: if the source were read once more,
         # Spark would count its rows twice.
         events = None
         with persisted(batch) if told and corrupt is not None else nullcontext():
-            matches, rejected = self._written(matched, corrupt, number)
-            if self._report is not None and corrupt is not None:
-                events = batch.count()  # Spark's own figure counts blank lines too
+            written = self._written(matched, corrupt, number)
+            if self._report is not None and (corrupt is not None or written.twice):
+                events = batch.count()  # Spark's own figure counts blank lines, and rows twice
         if self._report is not None:
-            self._report(BatchFigures(number, compiled.version, events, matches, rejected))
+            told_of = (events, written.matches, written.rejected, written.reasons)
+            self._report(BatchFigures(number, compiled.version, *told_of))
 
-    def _written(
-        self, matched: DataFrame, corrupt: DataFrame | None, number: int
-    ) -> tuple[int | None, int | None]:
+    def _written(self, matched: DataFrame, corrupt: DataFrame | None, number: int) -> WrittenCounts:
         """Write a micro-batch; returns the matches and rejects in it, if they are to be told."""
-        counts = self._counts() if self._report is not None else None
-        good = _good(matched)
-        if self._rejects is None and counts is None:
-            self._matches.write(good, number)
-            return None, None
-        if self._rejects is None and counts is not None and self._observable(good, number):
+        spark, told, good = session_of(matched), self._report is not None, _good(matched)
+        if self._rejects is None and not told:
+            with self._described(spark, number, "matches"):
+                self._matches.write(good, number)
+            return WrittenCounts()
+        if self._rejects is None and self._observable(good, number):
             # The figures come with the job that writes, which costs less than to keep the rows.
             observed = Observation()
-            self._matches.write(_good(matched.observe(observed, *counts)), number)
-            figures = observed.get
-            return figures["matches"], figures["rejected"] + _count(corrupt)
+            seen = matched.observe(observed, *self._counter.columns())
+            with self._described(spark, number, "matches"):
+                self._matches.write(_good(seen), number)
+                return self._counter.counts(observed.get, matched, corrupt)
         with persisted(matched):
-            self._matches.write(good, number)
+            with self._described(spark, number, "matches"):
+                self._matches.write(good, number)
             if self._rejects is not None:
-                self._rejects.write(self._rejected(matched, corrupt), number)
-            if counts is None:
-                return None, None
-            row = matched.agg(*counts).collect()[0]
-        return row.matches, row.rejected + _count(corrupt)
+                with self._described(spark, number, "rejects"):
+                    self._rejects.write(self._rejected(matched, corrupt), number)
+            if not told:
+                return WrittenCounts()
+            with self._described(spark, number, "count"):
+                row = matched.agg(*self._counter.columns()).collect()[0]
+                written = self._counter.counts(row.asDict(), matched, corrupt)
+                return written._replace(twice=False)  # but kept
 
-    def _counts(self) -> list[Column]:
-        rejected = F.col(REASON).isNotNull()
-        of_row = F.lit(1) if self._options["output"] == ROWS else F.size("rule_ids")
-        return [
-            F.coalesce(F.sum(F.when(~rejected, of_row)), F.lit(0)).alias("matches"),
-            F.count(F.when(rejected, 1)).alias("rejected"),
-        ]
+    def _described(
+        self, spark: SparkSession, number: int, what: str
+    ) -> AbstractContextManager[None]:
+        return described(spark, f"{self._name}: batch {number}, {what}")
 
     def _observable(self, frame: DataFrame, number: int) -> bool:
         """Whether writing to the sink of matches is a job of Spark that reports what it saw."""
@@ -316,10 +325,6 @@ def _good(matched: DataFrame) -> DataFrame:
     if REASON not in matched.columns:
         return matched
     return matched.where(F.col(REASON).isNull()).drop(REASON)
-
-
-def _count(corrupt: DataFrame | None) -> int:
-    return 0 if corrupt is None else corrupt.count()
 
 
 def without_rules(spark: SparkSession, id_type: str, schema: Schema | None) -> CompiledRules:

@@ -19,7 +19,7 @@ from pyspark.storagelevel import StorageLevel
 from matchwood.spark.compile.rule_buckets import BUCKETS, Buckets, bucket_of
 from matchwood.spark.compile.rule_rows import rule_rows
 from matchwood.spark.endpoints import RuleSource
-from matchwood.spark.storage import reason
+from matchwood.spark.storage import reason, was_stopped
 
 # The column that says how many more of a row there are than before; fewer, if it is negative.
 CHANGE = "matchwood change"
@@ -80,9 +80,15 @@ class TableChanges(NamedTuple):
 
 @contextmanager
 def table_changes(
-    spark: SparkSession, source: RuleSource, before: str, now: TableVersion
+    spark: SparkSession, source: RuleSource, before: str | None, now: TableVersion
 ) -> Iterator[TableChanges | Untold]:
-    """What has changed since the version with the text `before`; its rows are kept meanwhile."""
+    """What has changed since the version with the text `before`; its rows are kept meanwhile.
+
+    There is none of a table that became one of Delta or Iceberg under the same name.
+    """
+    if before is None:
+        yield Untold("the table had no versions before")
+        return
     identity, _, number = before.rpartition(" ")
     if identity != now.identity:
         yield Untold("the table was made anew")
@@ -96,6 +102,8 @@ def table_changes(
         rows = _net(read(spark, now, int(number)), source).persist(StorageLevel.DISK_ONLY)
         told: TableChanges | Untold = _told(rows)
     except Exception as error:  # the feed is off, expired, or not there for such changes
+        if was_stopped(error):
+            raise
         told = Untold(reason(error))
     try:
         yield told
