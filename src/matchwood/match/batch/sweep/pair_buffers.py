@@ -18,7 +18,7 @@ from matchwood.match.batch.batch_strategy import BUFFERED_PAIRS, Pairs
 
 # Buffers that are kept for later use, 8 MiB each. A thread that matches has about five, with those
 # that wait to be read.
-_MOST_KEPT = max(16, 5 * (os.cpu_count() or 1))
+MOST_KEPT = max(16, 5 * (os.cpu_count() or 1))
 
 # References to a buffer that is free while it is looked at: a variable, and an argument.
 _FREE = 2
@@ -39,7 +39,7 @@ def lease() -> Int32Array:
         if is_free:
             return buffer
     buffer = np.empty((2, BUFFERED_PAIRS), np.int32)
-    if len(_kept) < _MOST_KEPT:
+    if len(_kept) < MOST_KEPT:
         _kept.append(buffer)
     return buffer
 
