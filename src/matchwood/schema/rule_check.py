@@ -26,6 +26,7 @@ from matchwood.schema.hierarchy import Hierarchy
 from matchwood.schema.own_order import (
     NOT_SHARED,
     ORDERED,
+    attribute_of,
     compares_by_own_order,
     literals_of,
     own_order_reason,
@@ -129,8 +130,8 @@ def _of_node(schema: Definitions, node: Node) -> Iterator[RuleProblem]:
                 name,
             )
             return
-    if isinstance(node, Comparison | Between | In) and node.attribute in schema.attributes:
-        domain = schema.attributes[node.attribute].domain
+    if isinstance(node, Comparison | Between | In) and attribute_of(node) in schema.attributes:
+        domain = schema.attributes[attribute_of(node)].domain
         if domain.family is node.family:
             yield from _of_values(schema, node, domain)
     elif isinstance(node, AttributeComparison):
@@ -142,11 +143,12 @@ def _of_node(schema: Definitions, node: Node) -> Iterator[RuleProblem]:
 def _of_values(
     schema: Definitions, node: Comparison | Between | In, domain: Domain
 ) -> Iterator[RuleProblem]:
-    for value in literals_of(node):
+    name = attribute_of(node)
+    for value in literals_of(node) if node.attribute == name else ():
         outside = domain.outside(value)
         if outside is not None:
-            reason = f"{node.attribute!r} is compared with a value that it never has: {outside}"
-            yield RuleProblem("domain", reason, node.attribute)
+            reason = f"{name!r} is compared with a value that it never has: {outside}"
+            yield RuleProblem("domain", reason, name)
             return
     if isinstance(node, In) or domain.ordered:
         return
@@ -155,8 +157,8 @@ def _of_values(
     if compares_by_own_order(schema, node):
         reason = own_order_reason(node, domain)
     else:
-        reason = f"the values of {node.attribute!r} have no order: write in, = or !="
-    yield RuleProblem("order", reason, node.attribute)
+        reason = f"the values of {name!r} have no order: write in, = or !="
+    yield RuleProblem("order", reason, name)
 
 
 def _of_two(schema: Definitions, node: AttributeComparison) -> Iterator[RuleProblem]:
