@@ -55,6 +55,9 @@ def test_spelled_out_hierarchies() -> None:
 
 
 def test_lower_case_has_no_order_of_its_own() -> None:
+    inside = Schema.from_dict({"attributes": {"size": {"values": ["s", "m"], "order": "listed"}}})
+    with pytest.raises(RuleError, match="has an order of its own"):
+        Matcher({"r": "any(size, lower(it) > 's')"}, schema=inside)
     for rule in ("lower(condition) >= 'good'", "lower(condition) not between 'good' and 'mint'"):
         with pytest.raises(RuleError, match="has an order of its own, which lower"):
             SCHEMA.spell_out(rule)

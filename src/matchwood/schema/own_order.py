@@ -19,7 +19,7 @@ from matchwood.language.tree import (
     walk,
 )
 from matchwood.language.tree.arithmetic import Attribute
-from matchwood.language.tree.subjects import Derived, named
+from matchwood.language.tree.subjects import Lowered, unlowered
 from matchwood.language.values import Literal
 from matchwood.schema.definitions import Definitions
 from matchwood.schema.domains import Domain, Hierarchical, shown
@@ -38,13 +38,7 @@ def compares_by_own_order(schema: Definitions, node: Comparison | Between) -> bo
     """Whether a predicate asks for an order that only the domain of its attribute knows."""
     if isinstance(node, Comparison) and node.op not in ORDERED:
         return False
-    return attribute_of(node) in schema.own_orders
-
-
-def attribute_of(node: Comparison | Between | In) -> str:
-    """The attribute that a predicate is about, also where it asks for it in lower case."""
-    names = named(node.attribute)
-    return names[0] if names else node.attribute
+    return unlowered(node.attribute) in schema.own_orders
 
 
 def spelled_out(schema: Definitions, tree: Node) -> Node:
@@ -57,7 +51,7 @@ def spelled_out(schema: Definitions, tree: Node) -> Node:
             inside = spelled_out(schema.inside(node.attribute), node.rule)
             return Elements(node.kind, node.attribute, inside)
         if isinstance(node, Comparison | Between) and compares_by_own_order(schema, node):
-            if isinstance(node.attribute, Derived):
+            if isinstance(node.attribute, Lowered):
                 raise RuleError(_in_lower_case(node))
             return _spelled_predicate(node, schema.attributes[node.attribute].domain)
         return node
@@ -74,7 +68,7 @@ def refuse_orders(schema: Definitions, tree: Node, text: str | None) -> None:
                 refuse_orders(inside, node.rule, text)
         elif isinstance(node, Comparison | Between):
             if compares_by_own_order(schema, node):
-                name = attribute_of(node)
+                name = unlowered(node.attribute)
                 domain = schema.attributes[name].domain
                 if domain.family is node.family:
                     raise error_at(own_order_reason(node, domain), name, text)
@@ -86,7 +80,7 @@ def refuse_orders(schema: Definitions, tree: Node, text: str | None) -> None:
 
 def own_order_reason(node: Comparison | Between, domain: Domain) -> str:
     """Why a predicate is refused, and what to write instead where that is short."""
-    if isinstance(node.attribute, Derived):
+    if isinstance(node.attribute, Lowered):
         return _in_lower_case(node)
     reason = f"{node.attribute!r} has an order of its own, and rules compare strings by code point"
     try:
@@ -97,7 +91,7 @@ def own_order_reason(node: Comparison | Between, domain: Domain) -> str:
 
 
 def _in_lower_case(node: Comparison | Between) -> str:
-    name = attribute_of(node)
+    name = unlowered(node.attribute)
     return f"{name!r} has an order of its own, which lower({name}) does not have: compare {name!r}"
 
 

@@ -18,6 +18,7 @@ from matchwood.language.tree import (
     walk_inside,
 )
 from matchwood.language.tree.arithmetic import Attribute
+from matchwood.language.tree.subjects import unlowered
 from matchwood.language.values import Family
 from matchwood.schema.definitions import Definitions
 from matchwood.schema.domains import Domain, Enumerated, Hierarchical, shown
@@ -26,7 +27,6 @@ from matchwood.schema.hierarchy import Hierarchy
 from matchwood.schema.own_order import (
     NOT_SHARED,
     ORDERED,
-    attribute_of,
     compares_by_own_order,
     literals_of,
     own_order_reason,
@@ -130,8 +130,11 @@ def _of_node(schema: Definitions, node: Node) -> Iterator[RuleProblem]:
                 name,
             )
             return
-    if isinstance(node, Comparison | Between | In) and attribute_of(node) in schema.attributes:
-        domain = schema.attributes[attribute_of(node)].domain
+    if (
+        isinstance(node, Comparison | Between | In)
+        and unlowered(node.attribute) in schema.attributes
+    ):
+        domain = schema.attributes[unlowered(node.attribute)].domain
         if domain.family is node.family:
             yield from _of_values(schema, node, domain)
     elif isinstance(node, AttributeComparison):
@@ -143,7 +146,7 @@ def _of_node(schema: Definitions, node: Node) -> Iterator[RuleProblem]:
 def _of_values(
     schema: Definitions, node: Comparison | Between | In, domain: Domain
 ) -> Iterator[RuleProblem]:
-    name = attribute_of(node)
+    name = unlowered(node.attribute)
     for value in literals_of(node) if node.attribute == name else ():
         outside = domain.outside(value)
         if outside is not None:

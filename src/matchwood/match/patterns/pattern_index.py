@@ -25,6 +25,7 @@ from matchwood.language.remembered import Remembered
 from matchwood.language.strings import fold_character
 from matchwood.language.tree import Call, Like, Node
 from matchwood.language.tree.arithmetic import Attribute
+from matchwood.language.tree.subjects import unlowered
 from matchwood.language.values import Family, Literal, Value, family_of, read_time
 from matchwood.language.wildcards import CODE_POINTS
 from matchwood.match.patterns.expressions import ExpressionSet
@@ -241,7 +242,7 @@ class _Built:
             elif name == "endswith":
                 texts.append(_Text(number, str(argument), ENDSWITH, EXACT))
             else:
-                self.kinds.append((number, attribute, str(argument)))
+                self.kinds.append((number, unlowered(attribute), str(argument)))
         self.texts = _Texts(texts)
         self.expression_tests = list(expressions)
         self.expressions = ExpressionSet(list(expressions.values())) if expressions else None
