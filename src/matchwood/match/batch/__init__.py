@@ -16,6 +16,7 @@ Packages, and modules:
   its cost;
 - `batch_matcher`: the strategy that is expected to take the least time, and their list;
 - `leased_arrays`: arrays that are used again once nobody holds any view of them;
+- `rule_counts`: how many events of many batches each rule is true of;
 - `device_counts`: how many batches this process has matched on its processor and on a GPU;
 - `grouping`, `grouping_kernels`: pairs of event and rule to one list per event.
 """
