@@ -1,6 +1,7 @@
 """A name stands for one thing, and tests are where a reader looks for them."""
 
 import ast
+import re
 from collections import defaultdict
 from pathlib import Path
 
@@ -36,6 +37,17 @@ def test_every_package_has_a_page() -> None:
     for path in sorted(PACKAGE.rglob("__init__.py")):
         page = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
         assert page, f"{path.relative_to(PACKAGE)} has no docstring"
+        described = set(re.findall(r"\w+", page))
+        for module in map(_name, path.parent.iterdir()):
+            assert module is None or module in described, f"{path} does not say what {module} does"
+
+
+def _name(path: Path) -> str | None:
+    """What a package has to describe: its modules, but for those of a module's kernels."""
+    if path.suffix == ".py" and not path.stem.startswith("__"):
+        module = path.stem.removesuffix("_kernels")
+        return module if path.with_stem(module).is_file() else path.stem
+    return path.name if (path / "__init__.py").is_file() else None
 
 
 def test_what_the_suite_lists_is_there() -> None:

@@ -27,10 +27,11 @@ def test_lists(service: Served, rules: Client) -> None:
         assert await client.lists.get("tor") == ["10.0.0.1", 5]
         assert [found async for found in client.lists.find()] == [stored]
         assert await client.lists.count() == 1
-        await client.lists.remove("tor")
-        for missing in (client.lists.get, client.lists.remove):
-            with pytest.raises(KeyError, match="tor"):
-                await missing("tor")
+        assert await client.lists.remove(["tor", "nobody", "tor"]) == 1
+        with pytest.raises(KeyError, match="tor"):
+            await client.lists.get("tor")
+        with pytest.raises(TypeError, match=r"several names.* write `remove\(\['tor'\]\)`"):
+            await client.lists.remove("tor")
 
     run(service, work)
 

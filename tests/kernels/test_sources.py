@@ -1,10 +1,20 @@
 """Which files a kernel may come from."""
 
+import re
 import sys
 
 import pytest
 
-from matchwood.kernels.sources import _file, _imports, _source_digest, digest_of
+from matchwood.kernels.sources import (
+    _STORAGE,
+    _file,
+    _imports,
+    _source,
+    _source_digest,
+    digest_of,
+    product_modules,
+    sources_of,
+)
 
 
 @pytest.fixture
@@ -68,3 +78,20 @@ def test_modules_that_import_each_other(package):
 def test_constants_of_programs_are_part_of_the_kernels_that_read_them():
     """Two of them were once exchanged under a warm cache, which gave wrong matches."""
     assert "matchwood.kernels.programs" in _imports("matchwood.index.build.arrange_kernels")
+
+
+def test_what_stores_kernels_is_imported_by_their_decorators_alone():
+    """So nothing that is left out of the digests can be part of a kernel."""
+    assert all(_file(module) is not None for module in _STORAGE)
+    laboratory = (_file("matchwood").parent / "lab").rglob("*_kernels.py")
+    folder = _file("matchwood").parents[1]
+    others = [".".join(path.relative_to(folder).with_suffix("").parts) for path in laboratory]
+    storage = "|".join(module.rpartition(".")[2] for module in sorted(_STORAGE))
+    named = re.compile(rf"import[^#\n]*\b({storage})\b|kernels\.({storage})\b".encode())
+    importing = {
+        source
+        for module in (*product_modules(), *others)
+        for source in sources_of(module)
+        if named.search(_source(source))
+    }
+    assert importing == {"matchwood.kernels.compiled"}

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from matchwood import EventError, RuleError, parse
+from matchwood import EventError, Matcher, RuleError, parse
 from matchwood.language import evaluate, explain, from_json, to_json
 from matchwood.language.events import MAX_DEPTH
 from matchwood.language.strings import MAX_PATTERN
@@ -302,3 +302,24 @@ def test_parts_that_are_shared_grow_no_further_than_the_limits(monkeypatch):
         form = {"and": [form, form]}
     with pytest.raises(RuleError, match="at most 200,000 nodes"):
         from_json(form)
+
+
+def test_many_large_expressions_take_as_long_as_those_that_are_accepted():
+    """Repetitions of a class of a thousand steps, most of which RE2 would take long to compile."""
+
+    def seconds(work):
+        started = time.process_time()
+        work()
+        return time.process_time() - started
+
+    repetitions = range(1, 201, 10)
+    rules = {n: rf"a rlike '\pL{{{n}}}z{n}'" for n in repetitions}
+    longest = min(seconds(lambda n=n: parse(rf"a rlike '\pL{{30}}y{n}'")) for n in range(3))
+    matcher, refused = Matcher(), []
+    took = seconds(
+        lambda: refused.extend(matcher.update(rules, errors="collect")) or matcher.join()
+    )
+    assert sorted(rule_id for rule_id, _ in refused) == [n for n in repetitions if n > 35]
+    assert matcher.match({"a": "é" * 40 + "z11"}) == [1, 11]
+    # each is read, compiled, and put into a set with others
+    assert took < 4 * len(rules) * longest

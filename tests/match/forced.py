@@ -1,12 +1,12 @@
 """Every strategy, each forced, so that no test depends on which one turns out to be quick."""
 
-from collections import deque
 from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
 from matcher.expected import EACH, SWEEP, force, force_single
+from matchwood.match.batch.leased_arrays import LeasedArrays
 from matchwood.match.batch.strategies import sweep_strategy
 from matchwood.match.batch.sweep import pair_buffers
 from matchwood.match.batch.sweep.sweep_kernels import LEAST_ROOM
@@ -37,7 +37,7 @@ def little_memory():
     patched.setattr(sweep_strategy, "SCRATCH_BUDGET", 0)
     patched.setattr(sweep_strategy, "MOST_SLICES", 4)
     patched.setattr(pair_buffers, "BUFFERED_PAIRS", LEAST_ROOM + 1)
-    patched.setattr(pair_buffers, "_kept", deque())
+    patched.setattr(pair_buffers, "_buffers", LeasedArrays(pair_buffers.MOST_KEPT))
     try:
         yield
     finally:

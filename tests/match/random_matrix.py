@@ -121,7 +121,7 @@ class Source:
                 f"{name} {ordered} {other}",
                 f"{name} = {other}",
                 f"contains({name}, {other})",
-                f"isa(text0, '{self.pick(sorted(KINDS))}')",
+                f"isa({self.pick(('text0', 'lower(text0)'))}, '{self.pick(sorted(KINDS))}')",
                 f"odd({name})",
                 f"maybe({name})",
                 f"close({name}, {other}, 1)",

@@ -119,6 +119,9 @@ BY_ANOTHER_ORDER = [
     "cond < category",
     "price > 1 and cond > kind",
     "mob(price, ?n) and ?n < cond",
+    "lower(cond) >= 'good'",
+    "price > 1 or lower(cond) not between 'good' and 'poor'",
+    "lower(item.size) < 7",
 ]
 BY_NO_ORDER = [
     "cond = 'good'",
@@ -130,6 +133,8 @@ BY_NO_ORDER = [
     "cond != kind",
     "cond > 5",
     "cond is not null",
+    "lower(cond) = 'good'",
+    "lower(kind) < 'm'",
 ]
 MOB = {"mob": lambda price: ["a"]}
 
@@ -171,11 +176,11 @@ def test_what_asks_for_no_order_of_the_schema_is_free() -> None:
     rules = dict(enumerate(BY_NO_ORDER))
     m = Matcher(rules, schema=ORDERS)
     event = {"cond": "good", "price": 4, "category": "dining table", "kind": "lamp"}
-    assert sorted(m.match(event)) == [0, 1, 2, 3, 4, 5, 6, 8]
-    assert [evaluate(parse(rule), event, schema=ORDERS) for rule in BY_NO_ORDER].count(True) == 8
+    assert sorted(m.match(event)) == [0, 1, 2, 3, 4, 5, 6, 8, 9, 10]
+    assert [evaluate(parse(rule), event, schema=ORDERS) for rule in BY_NO_ORDER].count(True) == 10
     for rule_id in rules:
         m[rule_id] = rules[rule_id]
-    assert sorted(m.match(event)) == [0, 1, 2, 3, 4, 5, 6, 8]
+    assert sorted(m.match(event)) == [0, 1, 2, 3, 4, 5, 6, 8, 9, 10]
 
 
 def test_written_out_an_order_of_the_schema_holds() -> None:

@@ -214,7 +214,21 @@ def test_registries():
 
 
 @pytest.mark.parametrize(
-    "name", ["contains", "and", "a b", "1a", "", "any", "every", "At_Least", "lower"]
+    "name",
+    [
+        "contains",
+        "and",
+        "a b",
+        "1a",
+        "",
+        "any",
+        "every",
+        "At_Least",
+        "lower",
+        "list",
+        "Unknown",
+        "it",
+    ],
 )
 def test_names_that_rules_could_not_call(name):
     with pytest.raises(ValueError, match="name"):

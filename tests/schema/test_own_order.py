@@ -54,6 +54,16 @@ def test_spelled_out_hierarchies() -> None:
         SCHEMA.spell_out("furniture_category < 'sofa'")
 
 
+def test_lower_case_has_no_order_of_its_own() -> None:
+    inside = Schema.from_dict({"attributes": {"size": {"values": ["s", "m"], "order": "listed"}}})
+    with pytest.raises(RuleError, match="has an order of its own"):
+        Matcher({"r": "any(size, lower(it) > 's')"}, schema=inside)
+    for rule in ("lower(condition) >= 'good'", "lower(condition) not between 'good' and 'mint'"):
+        with pytest.raises(RuleError, match="has an order of its own, which lower"):
+            SCHEMA.spell_out(rule)
+    assert str(SCHEMA.spell_out("lower(condition) = 'good'")) == "lower(condition) = 'good'"
+
+
 def test_inside_elements() -> None:
     size = {"values": ["small", "medium", "large"], "order": "listed"}
     schema = Schema.from_dict({"attributes": {"items.size": size}})

@@ -28,6 +28,8 @@ from schema.auctions import SCHEMA
         ("period < 'XVI'", "order", "no value of 'period' is < 'XVI' in its order"),
         ("furniture_category <= 'table'", "order", "write isa(furniture_category, 'table')"),
         ("furniture_category < 'table'", "order", "in ('dining table', 'picnic table')"),
+        ("lower(period) < 'xvii'", "order", "which lower(period) does not have: compare 'period'"),
+        ("lower(material) between 'a' and 'b'", "order", "the values of 'material' have no order"),
         ("isa(furniture_category, 'tabel')", "hierarchy", "no node 'tabel'"),
     ],
 )
@@ -50,6 +52,7 @@ def test_refused(rule: str, kind: str, says: str) -> None:
         "price < quantity and listed > date '2026-01-01'",
         "period is null",
         "material = period",
+        "lower(period) = 'xvii'",
     ],
 )
 def test_accepted(rule: str) -> None:

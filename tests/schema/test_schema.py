@@ -2,7 +2,7 @@
 
 import pytest
 
-from matchwood import RuleError, Schema, parse
+from matchwood import Matcher, RuleError, Schema, parse
 from matchwood.language import evaluate
 from matchwood.schema import SchemaError
 
@@ -28,6 +28,25 @@ def test_isa_asks_the_hierarchy() -> None:
     assert evaluate(rule, {"category": "lamp"}, schema=SCHEMA) is False
     assert evaluate(rule, {"category": 5}, schema=SCHEMA) is None
     assert evaluate(rule, {"category": ["lamp", "dining table"]}, schema=SCHEMA) is True
+
+
+def test_isa_in_lower_case() -> None:
+    furniture = {"chair": "seat", "seat": "thing", "Sofa": "seat"}
+    schema = Schema.from_dict(
+        {"hierarchies": {"f": furniture}, "attributes": {"kind": "f", "items.kind": "f"}}
+    )
+    rules = {"a": "isa(lower(kind), 'seat')", "b": "any(items, isa(lower(kind), 'seat'))"}
+    rules["c"] = "any(kind, isa(lower(it), 'seat'))"
+    assert [schema.check(rule) for rule in rules.values()] == [[], [], []]
+    m = Matcher(rules, schema=schema)
+    for kind, true in (("CHAIR", True), ("chair", True), ("thing", False), ("Sofa", False)):
+        event = {"kind": kind, "items": [{"kind": kind}]}
+        assert m.match(event) == (["a", "b", "c"] if true else [])
+        assert m.match_batch([event]).num_rows == (3 if true else 0)
+        for rule in rules.values():
+            assert evaluate(parse(rule), event, schema=schema) is true
+    with pytest.raises(RuleError, match="the hierarchy of 'kind' has no node 'sofa'"):
+        m["d"] = "isa(lower(kind), 'sofa')"
 
 
 def test_isa_of_an_attribute_without_a_hierarchy() -> None:

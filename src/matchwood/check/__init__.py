@@ -5,6 +5,8 @@ sample         what a sample of events tells about rules
 cases          `run_cases`: events with the rules that must match, or not match
 findings       errors and warnings, with their lines
 dialects/      hints for rules that were written for another engine
+alternatives   families that are asked for beside another one, which the values do have
+upper_case     texts that `lower(…)` never has
 """
 
 from matchwood.check.cases import CaseReport, run_cases

@@ -8,6 +8,7 @@ Exit codes: 0 if all is well, 1 for findings, 2 for misuse, 3 if a run or the se
     rule_loading       rules, schemas and operators for a command
     event_chunks       events in pieces that fit into memory
     match_output       matches as JSON lines or Parquet
+    json_lines         events that are JSON lines, matched as they are
     spark_session      PySpark for a command
     service_client     a service for a command
     progress           how far long work has come

@@ -111,16 +111,17 @@ def put_rule(
     return ServiceCall("PUT", RULE, _nothing, form, params={"id": rule_id}, rule=rule)
 
 
-def distinct_ids(ids: Any) -> list[str]:
+def distinct_ids(ids: Any, what: str = "id") -> list[str]:
     """The ids of an iterable, each once; a single id is refused, as by `Matcher.remove`.
 
     >>> distinct_ids(["a", "b", "a"])
     ['a', 'b']
     """
     if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
-        shown = "one id" if isinstance(ids, str) else type(ids).__name__
+        shown = f"one {what}" if isinstance(ids, str) else type(ids).__name__
         raise TypeError(
-            f"remove takes several ids, such as a list, found {shown}: write `remove([{ids!r}])`"
+            f"remove takes several {what}s, such as a list, found {shown}: "
+            f"write `remove([{ids!r}])`"
         )
     return list(dict.fromkeys(ids))
 

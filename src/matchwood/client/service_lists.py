@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 from urllib.parse import quote
 
 from matchwood.client.answer_types import StoredList
-from matchwood.client.service_calls import LINES, ServiceCall
+from matchwood.client.service_calls import LINES, ServiceCall, distinct_ids
 from matchwood.client.service_error import ServiceError
 from matchwood.language.json.json_operands import literal_at, literal_to_json
 from matchwood.language.named_lists import NamedList
@@ -90,12 +90,17 @@ class AsyncServiceLists:
         except ServiceError as error:
             raise _key_error(name, error) from None
 
-    async def remove(self, name: str) -> None:
-        """Remove a list that no rule names; a KeyError if there is none."""
-        try:
-            await self._client.send(_remove(name))
-        except ServiceError as error:
-            raise _key_error(name, error) from None
+    async def remove(self, names: Iterable[str]) -> int:
+        """Remove lists that no rule names, one request each. Returns how many existed."""
+        removed = 0
+        for name in distinct_ids(names, "name"):
+            try:
+                await self._client.send(_remove(name))
+                removed += 1
+            except ServiceError as error:
+                if error.status != 404:
+                    raise
+        return removed
 
     async def count(self) -> int:
         """The number of lists."""

@@ -16,6 +16,8 @@ compiled again whenever a file changes that it was made from, however indirectly
     sorting          a part of an array sorted
     masks            operations on masks of 1,024 events
     bits             operations on single words, by what instructions the processor has
+    text_bytes       bytes of text, by address
+    hash_entries     entries of hash tables: a number, and a part of its hash
 
     programs         words of programs: operators and literals; references of nodes
     predicate_codes  numbers of predicates

@@ -24,6 +24,7 @@
     values        numbers, strings, booleans and times
     strings       `like`, `ilike` and `rlike`
     wildcards     where a piece of a `like` pattern is found
+    remembered    what was computed lately, within a budget of bytes
     names         names and keywords
     errors        RuleError and EventError
 

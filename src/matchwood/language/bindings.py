@@ -7,9 +7,9 @@ A call without variables has one empty row if it is true, and no row if it is fa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from fractions import Fraction
+from decimal import Decimal
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from matchwood.language.events import Event
 from matchwood.language.seen import LISTS, Seen
@@ -273,43 +273,89 @@ def _side(side: Side, bound: Substitution, seen: SeenValues) -> Value:
     return Value(family_of(side), side)
 
 
+# Bits of the numbers of a sum together. Sums are exact, so that products and quotients of numbers
+# have as many digits as these have together; without a bound, a sum could take minutes.
+MAX_SUM_BITS = 1 << 18
+
+
+class Ratio(NamedTuple):
+    """A number as a fraction, not in lowest terms: finding these takes longer than all the rest."""
+
+    over: int
+    under: int  # above zero
+
+    @property
+    def bits(self) -> int:
+        """The bits of both parts."""
+        return self.over.bit_length() + self.under.bit_length()
+
+
 def _sum(sum_: Sum, bound: Substitution, seen: SeenValues) -> Value:
-    """A sum, exact; null if a term is not a single number, or for a division by zero."""
-    stack: list[Fraction] = []
+    """A sum, exact; null if a term is no number that `ratio` knows, or for a division by zero.
+
+    It is null, too, if its numbers have more than `MAX_SUM_BITS` together.
+    """
+    stack: list[Ratio] = []
+    bits = 0
     for term in sum_.postfix:
         if isinstance(term, str):
             right, left = stack.pop(), stack.pop()
-            if term == "/" and right == 0:
+            if term == "/" and right.over == 0:
                 return NULL
             stack.append(_OPERATIONS[term](left, right))
             continue
-        number = _fraction(_side(term, bound, seen))
-        if number is None:
+        number = ratio(_side(term, bound, seen))
+        bits += number.bits if number is not None else 0
+        if number is None or bits > MAX_SUM_BITS:
             return NULL
         stack.append(number)
     total: Any = stack[0]
     return Value(Family.NUMBER, total)
 
 
-_OPERATIONS: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
-    "+": lambda left, right: left + right,
-    "-": lambda left, right: left - right,
-    "*": lambda left, right: left * right,
-    "/": lambda left, right: left / right,
+def _added(left: Ratio, right: Ratio) -> Ratio:
+    if left.under == right.under:
+        return Ratio(left.over + right.over, left.under)
+    return Ratio(left.over * right.under + right.over * left.under, left.under * right.under)
+
+
+def _subtracted(left: Ratio, right: Ratio) -> Ratio:
+    return _added(left, Ratio(-right.over, right.under))
+
+
+def _multiplied(left: Ratio, right: Ratio) -> Ratio:
+    return Ratio(left.over * right.over, left.under * right.under)
+
+
+def _divided(left: Ratio, right: Ratio) -> Ratio:
+    over, under = left.over * right.under, left.under * right.over
+    return Ratio(over, under) if under > 0 else Ratio(-over, -under)
+
+
+_OPERATIONS: dict[str, Callable[[Ratio, Ratio], Ratio]] = {
+    "+": _added,
+    "-": _subtracted,
+    "*": _multiplied,
+    "/": _divided,
 }
-# The largest absolute exponent of a number in a sum; beyond it, exact sums would be too long.
-_LONGEST = 2_000
 
 
-def _fraction(value: Value) -> Fraction | None:
+def ratio(value: Value) -> Ratio | None:
+    """A number exactly; None for what is no finite number, or has more than `MAX_SUM_BITS`."""
     number: Any = value.value
     if value.family is not Family.NUMBER:
         return None
-    if isinstance(number, int | Fraction):
-        return Fraction(number)
-    if not number.is_finite() or abs(number.as_tuple().exponent) > _LONGEST:
+    if isinstance(number, Ratio):
+        return number
+    if isinstance(number, int):
+        return Ratio(number, 1) if number.bit_length() <= MAX_SUM_BITS else None
+    if not number.is_finite():
         return None
-    return Fraction(number)
+    sign, digits, exponent = number.as_tuple()
+    if max(len(digits), abs(exponent)) > MAX_SUM_BITS // 3:  # a digit has more than three bits
+        return None
+    over = int(Decimal((sign, digits, 0)))
+    return Ratio(over * 10**exponent, 1) if exponent > 0 else Ratio(over, 10**-exponent)
 
 
 def _compare(left: Value, op: str, right: Value) -> Truth:
@@ -321,9 +367,11 @@ def _compare(left: Value, op: str, right: Value) -> Truth:
     if left.family is None or left.family is not right.family:
         return None
     values: tuple[Any, Any] = (left.value, right.value)
-    if any(isinstance(value, Fraction) for value in values):
-        first, second = _fraction(left), _fraction(right)
-        return None if first is None or second is None else holds(first, op, second)
+    if any(isinstance(value, Ratio) for value in values):
+        first, second = ratio(left), ratio(right)
+        if first is None or second is None:
+            return None
+        return holds(first.over * second.under, op, second.over * first.under)
     return holds(left.value, op, right.value)
 
 

@@ -52,6 +52,7 @@ from matchwood.language.tree import (
 )
 from matchwood.language.tree.arithmetic import Attribute, Variable
 from matchwood.language.tree.calls import address, network
+from matchwood.language.tree.subjects import unlowered
 from matchwood.language.tree.variables import Join, canonical_call
 from matchwood.language.values import (
     NULL,
@@ -304,7 +305,7 @@ def string_call(
         return text.endswith(part)
     if name == "isa":
         assert schema is not None
-        return schema.is_a(attribute, text, part)
+        return schema.is_a(unlowered(attribute), text, part)
     ip_address = address(text)
     return None if ip_address is None else ip_address in network(part)
 

@@ -23,8 +23,11 @@ KEYWORDS = frozenset(
     )
 )
 
-# Words that are special before a parenthesis, in lower case; no operator may have one as its name.
+# Words that are special before a parenthesis, in lower case.
 SPECIAL_CALLS = frozenset(("any", "every", "at_least", "lower"))
+
+# All words that are special somewhere, in lower case; no operator may have one as its name.
+SPECIAL_WORDS = SPECIAL_CALLS | {"list", "unknown", "it"}
 
 # A regular expression for one name: a letter or _, then letters, digits and _.
 NAME = r"[^\W\d]\w*+"

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import os
 from functools import lru_cache
+from sys import getsizeof
 from typing import TYPE_CHECKING, Any
 
 from matchwood.language.errors import RuleError
+from matchwood.language.remembered import remembered_by_text
 from matchwood.language.wildcards import ANY, find, is_at
 
 if TYPE_CHECKING:
@@ -30,8 +32,22 @@ PROGRAM_MEMORY = 16 * MAX_PROGRAM_STEPS
 # Bytes of memory for a search; this is RE2's default.
 SEARCH_MEMORY = 8 << 20
 
+# Bytes of memory for a search with a single expression: for each step of its program, and at least.
+# RE2 writes the states down that a search passes through, and forgets them when this is used up.
+_STEP_MEMORY = 1 << 10
+_LEAST_MEMORY = 256 << 10
 
-@lru_cache(maxsize=4096)
+# Budgets, in bytes, of what is remembered of patterns, and of compiled expressions with the memory
+# that their searches may take.
+_PATTERN_BUDGET = 8 << 20
+_COMPILED_BUDGET = 128 << 20
+
+
+def _size_of_pieces(_: str, pieces: tuple[str, ...]) -> int:
+    return getsizeof(pieces) + sum(map(getsizeof, pieces))
+
+
+@remembered_by_text(_PATTERN_BUDGET, _size_of_pieces)
 def like_pieces(pattern: str) -> tuple[str, ...]:
     """The pieces of a `like` pattern, split at its `%`s: 'a%b_' is ('a', 'b' + ANY)."""
     pieces: list[str] = []
@@ -55,8 +71,9 @@ def like_pieces(pattern: str) -> tuple[str, ...]:
     return tuple(pieces)
 
 
-@lru_cache(maxsize=4096)
-def _folded_pieces(pattern: str) -> tuple[str, ...]:
+@remembered_by_text(_PATTERN_BUDGET, _size_of_pieces)
+def folded_pieces(pattern: str) -> tuple[str, ...]:
+    """The pieces of an `ilike` pattern, folded."""
     return tuple(map(fold_case, like_pieces(pattern)))
 
 
@@ -67,7 +84,7 @@ def like(value: str, pattern: str) -> bool:
 
 def ilike(value: str, pattern: str) -> bool:
     """`like`, regardless of case."""
-    return _covers(fold_case(value), _folded_pieces(pattern))
+    return _covers(fold_case(value), folded_pieces(pattern))
 
 
 def fold_case(text: str) -> str:
@@ -107,14 +124,18 @@ def _covers(value: str, pieces: Sequence[str]) -> bool:
 
 def program_size(pattern: str) -> int:
     """The number of steps of RE2's program; a RuleError if RE2 refuses the expression."""
-    size, refusal = _compiled(pattern)
+    size, refusal = compiled_program(pattern)
     if refusal:
         raise RuleError(refusal)
     return size
 
 
-@lru_cache(maxsize=4096)
-def _compiled(pattern: str) -> tuple[int, str]:
+def _size_of_program(_: str, program: tuple[int, str]) -> int:
+    return getsizeof(program) + getsizeof(program[1])
+
+
+@remembered_by_text(_PATTERN_BUDGET, _size_of_program)
+def compiled_program(pattern: str) -> tuple[int, str]:
     """The number of steps, and why RE2 refuses the expression, or '' if it does not.
 
     RE2 gets little memory for it, so that no expression takes more than milliseconds to compile:
@@ -135,13 +156,17 @@ def _compiled(pattern: str) -> tuple[int, str]:
         return 0, f"RE2 refuses the pattern of 'rlike': {shown}"
 
 
-@lru_cache(maxsize=512)
+def _expression_memory(pattern: str) -> int:
+    """Bytes that a single expression and its searches may take."""
+    return min(SEARCH_MEMORY, max(_LEAST_MEMORY, _STEP_MEMORY * program_size(pattern)))
+
+
+@remembered_by_text(_COMPILED_BUDGET, lambda pattern, _: _expression_memory(pattern))
 def regular_expression(pattern: str) -> Any:
     """The compiled RE2 expression, with memory for fast searches; a RuleError if RE2 refuses it."""
     import re2
 
-    program_size(pattern)
-    return re2.compile(pattern, search_options())
+    return re2.compile(pattern, search_options(_expression_memory(pattern)))
 
 
 def search_options(memory: int = SEARCH_MEMORY) -> Any:
@@ -190,7 +215,7 @@ def _after_fork() -> None:
 
         _left.extend(_asked)
         _asked.clear()
-        regular_expression.cache_clear()
+        regular_expression.known.clear()
         re2.purge()
 
 

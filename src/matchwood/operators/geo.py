@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from decimal import Decimal
-from functools import lru_cache
 from typing import Any
 
 from matchwood.language.errors import RuleError
+from matchwood.language.remembered import remembered_by_text
 from matchwood.language.tree import Call
 from matchwood.language.tree.arithmetic import Attribute
 from matchwood.language.tree.variables import variables_of
@@ -20,6 +20,10 @@ from matchwood.operators.registry import Operator, Operators
 
 # The mean radius of the Earth in metres.
 RADIUS = 6_371_008.8
+
+# Bytes of the polygons that are remembered. One takes at most 2,000, and four per character.
+_SHAPES_BUDGET = 64 << 20
+
 _Event = Mapping[str, object]
 
 
@@ -75,7 +79,7 @@ def in_polygon(event: _Event, lat: Any, lon: Any, polygon: str) -> bool | None:
     return bool(shapely.intersects_xy(_shape(polygon), position[1], position[0]))
 
 
-@lru_cache(maxsize=10_000)
+@remembered_by_text(_SHAPES_BUDGET, lambda text, _: 2_000 + 4 * len(text))
 def _shape(text: str) -> Any:
     """The polygon that a WKT text describes, longitude first; raises RuleError if it is not one."""
     try:

@@ -10,7 +10,7 @@ from typing import Any
 
 from matchwood.language.bindings import Answer, AnswerError, rows_of
 from matchwood.language.events import Event
-from matchwood.language.names import KEYWORDS, SPECIAL_CALLS, is_name
+from matchwood.language.names import KEYWORDS, SPECIAL_WORDS, is_name
 from matchwood.language.tree import Call
 from matchwood.language.tree.arithmetic import Variable
 from matchwood.language.tree.calls import BUILT_IN
@@ -59,7 +59,7 @@ class Operator:
             raise ValueError(
                 f"the name of an operator consists of letters, digits and _, found {name!r}"
             )
-        if name in BUILT_IN or name.lower() in SPECIAL_CALLS:
+        if name in BUILT_IN or name.lower() in SPECIAL_WORDS:
             raise ValueError(f"{name} is built into the language: choose another name")
         if not cost >= 0 or (timeout is not None and not timeout > 0):
             raise ValueError("cost and timeout are seconds, cost 0 or more and timeout over 0")

@@ -9,6 +9,8 @@ it differs from `a between 3 and 5`. What holds only of single values is in `con
 
     constants        true and false disappear unless they are the whole rule
     pattern_lists    `like any` is an `or`, and `like all` an `and`, of patterns
+    mixed_values     `a in (1, 'x')` is an `or` of predicates of one family each
+    truth_tests      `is true` moves down to the predicates
     negation         `not` moves down to the predicates
     tidying          one way to write each predicate
     flattening       an `and` within an `and` is one `and`; the same for `or`

@@ -19,6 +19,7 @@ from matchwood.language.tree import (
     walk,
 )
 from matchwood.language.tree.arithmetic import Attribute
+from matchwood.language.tree.subjects import Lowered, unlowered
 from matchwood.language.values import Literal
 from matchwood.schema.definitions import Definitions
 from matchwood.schema.domains import Domain, Hierarchical, shown
@@ -37,7 +38,7 @@ def compares_by_own_order(schema: Definitions, node: Comparison | Between) -> bo
     """Whether a predicate asks for an order that only the domain of its attribute knows."""
     if isinstance(node, Comparison) and node.op not in ORDERED:
         return False
-    return node.attribute in schema.own_orders
+    return unlowered(node.attribute) in schema.own_orders
 
 
 def spelled_out(schema: Definitions, tree: Node) -> Node:
@@ -50,6 +51,8 @@ def spelled_out(schema: Definitions, tree: Node) -> Node:
             inside = spelled_out(schema.inside(node.attribute), node.rule)
             return Elements(node.kind, node.attribute, inside)
         if isinstance(node, Comparison | Between) and compares_by_own_order(schema, node):
+            if isinstance(node.attribute, Lowered):
+                raise RuleError(_in_lower_case(node))
             return _spelled_predicate(node, schema.attributes[node.attribute].domain)
         return node
 
@@ -65,9 +68,10 @@ def refuse_orders(schema: Definitions, tree: Node, text: str | None) -> None:
                 refuse_orders(inside, node.rule, text)
         elif isinstance(node, Comparison | Between):
             if compares_by_own_order(schema, node):
-                domain = schema.attributes[node.attribute].domain
+                name = unlowered(node.attribute)
+                domain = schema.attributes[name].domain
                 if domain.family is node.family:
-                    raise error_at(own_order_reason(node, domain), node.attribute, text)
+                    raise error_at(own_order_reason(node, domain), name, text)
         elif isinstance(node, AttributeComparison | VariableComparison) and node.op in ORDERED:
             for name in node.attributes:
                 if name in schema.own_orders:
@@ -76,12 +80,19 @@ def refuse_orders(schema: Definitions, tree: Node, text: str | None) -> None:
 
 def own_order_reason(node: Comparison | Between, domain: Domain) -> str:
     """Why a predicate is refused, and what to write instead where that is short."""
+    if isinstance(node.attribute, Lowered):
+        return _in_lower_case(node)
     reason = f"{node.attribute!r} has an order of its own, and rules compare strings by code point"
     try:
         advice = str(_spelled_predicate(node, domain))
     except RuleError as error:
         return f"{reason}: {error.reason}"
     return f"{reason}: write {advice}" if len(advice) <= _MAX_ADVICE else reason
+
+
+def _in_lower_case(node: Comparison | Between) -> str:
+    name = unlowered(node.attribute)
+    return f"{name!r} has an order of its own, which lower({name}) does not have: compare {name!r}"
 
 
 def error_at(reason: str, attribute: str, text: str | None) -> RuleError:

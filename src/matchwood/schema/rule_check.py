@@ -18,6 +18,7 @@ from matchwood.language.tree import (
     walk_inside,
 )
 from matchwood.language.tree.arithmetic import Attribute
+from matchwood.language.tree.subjects import unlowered
 from matchwood.language.values import Family
 from matchwood.schema.definitions import Definitions
 from matchwood.schema.domains import Domain, Enumerated, Hierarchical, shown
@@ -129,8 +130,11 @@ def _of_node(schema: Definitions, node: Node) -> Iterator[RuleProblem]:
                 name,
             )
             return
-    if isinstance(node, Comparison | Between | In) and node.attribute in schema.attributes:
-        domain = schema.attributes[node.attribute].domain
+    if (
+        isinstance(node, Comparison | Between | In)
+        and unlowered(node.attribute) in schema.attributes
+    ):
+        domain = schema.attributes[unlowered(node.attribute)].domain
         if domain.family is node.family:
             yield from _of_values(schema, node, domain)
     elif isinstance(node, AttributeComparison):
@@ -142,11 +146,12 @@ def _of_node(schema: Definitions, node: Node) -> Iterator[RuleProblem]:
 def _of_values(
     schema: Definitions, node: Comparison | Between | In, domain: Domain
 ) -> Iterator[RuleProblem]:
-    for value in literals_of(node):
+    name = unlowered(node.attribute)
+    for value in literals_of(node) if node.attribute == name else ():
         outside = domain.outside(value)
         if outside is not None:
-            reason = f"{node.attribute!r} is compared with a value that it never has: {outside}"
-            yield RuleProblem("domain", reason, node.attribute)
+            reason = f"{name!r} is compared with a value that it never has: {outside}"
+            yield RuleProblem("domain", reason, name)
             return
     if isinstance(node, In) or domain.ordered:
         return
@@ -155,8 +160,8 @@ def _of_values(
     if compares_by_own_order(schema, node):
         reason = own_order_reason(node, domain)
     else:
-        reason = f"the values of {node.attribute!r} have no order: write in, = or !="
-    yield RuleProblem("order", reason, node.attribute)
+        reason = f"the values of {name!r} have no order: write in, = or !="
+    yield RuleProblem("order", reason, name)
 
 
 def _of_two(schema: Definitions, node: AttributeComparison) -> Iterator[RuleProblem]:

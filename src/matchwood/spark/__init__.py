@@ -22,6 +22,7 @@ The packages are layers; each imports only from those above it in this list:
 
     session     sessions, classic or of Spark Connect, and the files shipped to their executors
     executors   whether executors can run matchwood, asked before anything else
+    kernel_shipping  compiled kernels, sent from the driver to the executors
     json_lines  lines of JSON as rows, of which none is lost
     endpoints   descriptions of sources and sinks; storage reads and writes them
     events      rows of a DataFrame as events: on the driver which columns, on executors how

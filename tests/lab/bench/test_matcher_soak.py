@@ -69,14 +69,16 @@ def stop(soak: Soak) -> None:
         soak.ended.set()
 
 
-@pytest.mark.parametrize(("grown", "status"), [(100, 0), (200, 1)])
+@pytest.mark.parametrize(("grown", "status"), [(30, 0), (48, 1)])
 def test_memory_that_rises_is_seen(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], grown: int, status: int
 ) -> None:
     def run(self: Soak, seconds: float) -> None:
-        self.samples = {"1/4": {"rss_mib": 200.0}, "4/4": {"rss_mib": 200.0 + grown}}
+        self.samples = {"1/4": {"held_mib": 200.0}, "4/4": {"held_mib": 200.0 + grown}}
 
     monkeypatch.setattr(Soak, "run", run)
+    monkeypatch.setattr(matcher_soak, "lower_budgets", lambda: None)
+    monkeypatch.setattr(matcher_soak, "fill_buffers", lambda: None)
     monkeypatch.setattr(sys, "argv", ["matcher_soak", "--scale", "small"])
     try:
         matcher_soak.main()
@@ -84,4 +86,15 @@ def test_memory_that_rises_is_seen(
     except SystemExit as exited:
         found = int(str(exited.code))
     assert found == status
-    assert ("memory rose by 200 MiB" in capsys.readouterr().err) == bool(status)
+    assert ("memory rose by 48 MiB" in capsys.readouterr().err) == bool(status)
+
+
+def test_all_budgets_are_lowered(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = {}
+    for module, name in matcher_soak.BUDGETS:
+        before[module, name] = getattr(module, name)
+        monkeypatch.setattr(module, name, before[module, name])
+    for function in matcher_soak.PATTERNS:
+        monkeypatch.setattr(function.known, "budget", function.known.budget)
+    matcher_soak.lower_budgets()
+    assert all(getattr(module, name) * 16 == size for (module, name), size in before.items())

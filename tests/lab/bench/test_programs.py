@@ -41,7 +41,7 @@ EXPECTED = {
     "gpu": ("program_ms", {"abe 1,000"}),
     "imported": ("answers_checked", {"eventbridge", "jsonlogic", "jsonlogic, typed"}),
     "json_events": ("single_events_per_second", {"lots", "logs", "detections"}),
-    "matcher_soak": ("rss_mib", {"start", "1/4", "4/4", "trimmed"}),
+    "matcher_soak": ("held_mib", {"start", "1/4", "4/4", "ended"}),
     "named_lists": ("change_and_match_ms", {"second list"}),
     "parser": ("cold_rules_per_second", {"ABE-Gen", "without sharing"}),
     "peers": (

@@ -104,8 +104,11 @@ class Lists(Kind):
             return pa.ListArray.from_arrays(pa.array(bounds, pa.int32()), inner, mask=mask)
         if self.flavour == "large":
             return pa.LargeListArray.from_arrays(pa.array(bounds, pa.int64()), inner, mask=mask)
-        offsets, sizes = pa.array(bounds[:-1], pa.int32()), pa.array(sizes, pa.int32())
-        return pa.ListViewArray.from_arrays(offsets, sizes, inner, mask=mask)
+        views, width = pa.ListViewArray, pa.int32()
+        if self.flavour == "large view":
+            views, width = pa.LargeListViewArray, pa.int64()
+        offsets = pa.array(bounds[:-1], width)
+        return views.from_arrays(offsets, pa.array(sizes, width), inner, mask=mask)
 
 
 class Objects(Kind):
@@ -174,14 +177,14 @@ class Dictionary(Kind):
 
 
 class Runs(Kind):
-    def __init__(self, inner):
-        self.inner = inner
+    def __init__(self, inner, end):
+        self.inner, self.end = inner, end
 
     def draw(self, rng):
         return self.inner.draw(rng)
 
     def build(self, values):
-        ends = pa.array(range(1, len(values) + 1), pa.int32())
+        ends = pa.array(range(1, len(values) + 1), self.end)
         return pa.RunEndEncodedArray.from_arrays(ends, self.inner.build(values))
 
 
@@ -324,8 +327,14 @@ def _opaque():
 BASIC = [
     *_numbers(), *_texts(), *_times(), *_opaque(), Nulls(), Plain(pa.bool_(), [True, False]),
 ]  # fmt: skip
-LIST_FLAVOURS = ["list", "large", "fixed", *(["view"] if hasattr(pa, "list_view") else [])]
-INDICES = [pa.int8(), pa.uint8(), pa.int16(), pa.uint32(), pa.int64()]
+LIST_FLAVOURS = ["list", "large", "fixed"]
+if hasattr(pa, "list_view"):
+    LIST_FLAVOURS += ["view", "large view"]
+INDICES = [
+    *(pa.int8(), pa.int16(), pa.int32(), pa.int64()),
+    *(pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()),
+]
+ENDS = [pa.int16(), pa.int32(), pa.int64()]
 
 
 def any_kind(rng, depth=3):
@@ -350,7 +359,7 @@ def _dictionary(rng, depth):
 
 
 def _run(rng, depth):
-    return Runs(any_kind(rng, depth))
+    return Runs(any_kind(rng, depth), rng.choice(ENDS))
 
 
 def _rare(rng, depth):

@@ -211,21 +211,18 @@ def test_what_a_string_does_not_decide_is_refused():
         PatternIndex([(0, parse("a = 'x'"))]).hits("x")
 
 
-def test_the_cache_is_bounded(monkeypatch):
-    monkeypatch.setattr(patterns, "CACHED_VALUES", 3)
+def test_what_is_remembered_is_bounded(monkeypatch):
+    monkeypatch.setattr(patterns, "VALUES_BUDGET", 2_000)
     index = PatternIndex([(0, Like("a", "like", "%1%"))])
     for _ in range(2):
         assert [index.hits(str(i)).tolist() for i in range(20)] == [
             [0] if "1" in str(i) else [] for i in range(20)
         ]
-    assert len(index._cache) == 3
-    monkeypatch.setattr(patterns, "CACHED_SIZE", 100)
-    index.hits("1" * 90)
-    index.hits("1" * 91)
-    assert list(index._cache) == ["1" * 91]
-    assert index._cache_size == 95
+    assert 0 < len(index._values) < 20
+    assert index._values.bytes <= 2_000
+    index = PatternIndex([(0, Like("a", "like", "%1%"))])
     index.hits("1" * (patterns.CACHED_LENGTH + 1))
-    assert len(index._cache) == 1
+    assert not index._values
 
 
 def test_threads_build_once_and_agree():

@@ -2,7 +2,7 @@
 
     on rules      import_rules, check, test, explain, build, stats
     on events     match
-    on Spark      run
+    on Spark      run, package_env
     with service  serve, key; subscribe, publish, watch
     research      generate, bench
     kernels       warm_up

@@ -5,6 +5,7 @@ missing has no value, and of a list any value will do. Where several fields are 
 one list, the same object must have them all.
 
     comparisons    the list of one field: what its value may be
+    spellings      texts of patterns, as patterns of the rule language
     branches       a pattern with `$or` as conjunctions of fields
     consistency    a conjunction of fields as a rule, with `any` for what may be a list
     patterns       a pattern as a rule

@@ -4,6 +4,7 @@
     conversion      an expression as a rule, operator by operator
     values          what an expression may have as its value, and in which case
     comparisons     the comparisons of two values, with JavaScript's conversions
+    membership      `in`: a value in a list, or a text in a string
     spelled_numbers strings that are numbers, as regular expressions
 
 A rule that is made here is true where the expression is truthy. An expression that is converted to

@@ -8,9 +8,11 @@
     rule_programs  the programs of many rules, over atoms; texts go through `texts`
     texts          rule texts cut at operators by compiled code; equal predicates are read once
     program        the program of one tree, for rules that the parser reads
+    index_form     a rule as the index takes it: connectives over literals
     slots          attributes, with the constants that they are compared with
     atoms          distinct predicates, one by one or many at once
     atom_codes     the intervals of codes of all predicates, as arrays
+    packed_atoms   atoms as kernels read them, one row per family of an attribute
     truth_atoms    tests of the truth of predicates, as codes like any other
     shared_nodes   one node per meaning: negations pushed down, equal nodes shared
     reuse          nodes that use smaller nodes of the same operator; very wide nodes split

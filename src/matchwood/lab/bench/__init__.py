@@ -20,17 +20,20 @@ The programs:
 - `engine`, `scaling`, `ranges`, `strings`, `few`: matching, on different rules and events.
 - `expressions`: regular expressions, beside a search for each alone.
 - `cores`: batches, single events and processes on 1, 2, 4, … cores.
+- `gpu`, `gpu_cuda_c`: sweeps on a GPU, beside processors and beside kernels in CUDA C.
 - `json_events`: events that come as JSON text, beside parsers.
 - `constructs`: `lower(a)`, `*`, tests of truth and elements, beside evaluating them one by one.
 - `named_lists`: a list with a name of ten million values, and changing it.
 - `endpoint_logs`: detections over logs, as dicts, Arrow columns and JSON lines.
 - `boxes`: the published algorithms for conjunctions of ranges, beside the engine.
-- `published`: the published algorithms, beside single matches of the engine.
+- `published`: the published algorithms, beside single matches of the engine; `published_calls`
+  compares their orderings of operators that cost time.
 - `peers`: other engines on the same rules and events.
 - `imported`: imported rules beside the libraries that they come from.
 - `cold_start`: the first answers on a machine without compiled kernels, and compiling them.
 - `parser`, `files`, `updates`: parsing, saving and loading, and changes while events are matched.
-- `spark`, `spark_large`, `service`: matching through Spark, and over HTTP.
+- `spark`, `spark_large`, `spark_files`: matching through Spark.
+- `service`, `service_match`, `service_steady`, `webhooks`: the service, over HTTP.
 - `spark_changes`: rules that change while a stream runs on Spark.
 - `soak`, `matcher_soak`: the service, and a matcher, under load for minutes.
 
@@ -39,6 +42,7 @@ What they share:
 - `reporting`: options, timing, the table and the JSON line.
 - `machine`: the processor and the versions that figures were measured with.
 - `processes`: the memory and processor time of a program and the processes that it started.
+- `process_memory`: what the memory of a process is made of.
 - `kernel`: the kernels of a matcher, without encoding and without ids.
 - `scanner`: the compiled Scan that the engine is compared with; `rule_scan` lays rules out for it,
   and `scan_kernels` has the words of a rule and the kernels.

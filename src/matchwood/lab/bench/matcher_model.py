@@ -24,12 +24,16 @@ SAMPLE = 200
 # An event is made for a rule that is drawn from this many of the latest ones.
 RECENT = 400
 
+# Characters of the strings and patterns that are long.
+LONG = 1500
+
 _numbers = count(1)
 
 
 def new_rule(chance: random.Random) -> str:
     """A new rule, whose numbers and patterns no other rule has."""
     n, a = next(_numbers), chance.randrange(20)
+    long = _long(chance)
     forms = (
         f"a = {a} and name rlike 'x{n}.*[a-c]+'",
         f"name like '%y{n}%z%' or b = {n % 10_000} and a < {a}",
@@ -38,6 +42,9 @@ def new_rule(chance: random.Random) -> str:
         f"contains(kinds, 'k{n % 50}') xor a > {a}",
         f"a in ({a}, {a + 7}) and (b >= {n % 80} or endswith(name, 'z{n}'))",
         f"a != {a} and b < {n % 60} and name != 'x{n}'",
+        f"kinds like '%u{n}_{long}%' or kinds ilike '%U{n}{long}' and a > {a}",
+        f"name like '%_{n}%{long}%' and a > {a}",
+        f"any(kinds, it like 'u{n}%') and a < {a} or every(kinds, it != 'k{n % 50}')",
     )
     return chance.choice(forms)
 
@@ -48,9 +55,17 @@ def new_event(chance: random.Random) -> Event:
     event: Event = {"a": chance.randrange(25), "b": chance.randrange(100)}
     event["name"] = f"x{n} abc y{n}z q{n} z{n}"
     event["kinds"] = [f"k{chance.randrange(50)}" for _ in range(3)]
+    event["kinds"] += [f"u{n}", f"u{n}-{next(_numbers)}"]
+    event["name"] += f"{next(_numbers)}{_long(chance)}{n}"
+    event["kinds"].append(f"u{n} {next(_numbers)}{_long(chance)}")
     if chance.random() < 0.2:
         del event[chance.choice(("a", "b", "name", "kinds"))]
     return event
+
+
+def _long(chance: random.Random) -> str:
+    """Now and then a long text, otherwise none."""
+    return chance.choice("stuv") * chance.randrange(LONG) if chance.random() < 0.1 else ""
 
 
 class Entry(NamedTuple):

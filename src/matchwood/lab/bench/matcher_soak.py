@@ -1,6 +1,6 @@
 """A matcher at work for minutes or hours: threads write, match, save, load and fork all at once.
 
-    python -m matchwood.lab.bench.matcher_soak [--rules 5000] [--seconds 60] [--growth 150]
+    python -m matchwood.lab.bench.matcher_soak [--rules 5000] [--seconds 60] [--growth 40]
 
 Two threads write: rules are added, replaced and deleted one by one and in bulk, with tags; no
 text is used twice, so that whatever is kept per text piles up unless it is released. Three threads
@@ -8,12 +8,18 @@ match single events and batches, with and without tags; one saves and loads; one
 child matches, adds rules, joins, saves and loads. Every answer is compared with `evaluate`: all
 rules that it names and a sample of the others, as far as they did not change meanwhile.
 
+Whatever is remembered of rules and events has a budget. The budgets are made smaller at the start,
+so that all of them are used up long before the first measurement, and the buffers that sweeps use
+again are made and written to. What still grows after that has no bound, but for what the allocator
+cannot return because it is scattered among what is in use.
+
 Each quarter of the time has a column: the memory of the process and what it is made of
 (`process_memory`), the buffers that sweeps use again, the blocks that Python has allocated, and the
-predicates that the parser remembers. The column `trimmed` follows once all threads have ended and
-the allocator has returned its free memory to the system (with glibc only), so that memory in use
-can be told from memory that the allocator keeps. The program fails where an answer differs, where
-anything raises or hangs, and where memory rises by more than `--growth` MiB between the first
+predicates that the parser remembers. Before each measurement, the allocator returns its free memory
+to the system (with glibc only). `held_mib` is what is resident then, without pages of files; it is
+the least of ten moments, because merges and copies of all rules take memory for a moment. The
+column `ended` follows once all threads have ended. The program fails where an answer differs, where
+anything raises or hangs, and where `held_mib` rises by more than `--growth` MiB between the first
 quarter and the last.
 """
 
@@ -31,23 +37,53 @@ from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from matchwood.lab.bench.kernel import warm_up
 from matchwood.lab.bench.matcher_model import TAGS, Model, check_alone, new_event, new_rule
-from matchwood.lab.bench.process_memory import memory, return_free_memory
+from matchwood.lab.bench.process_memory import held_memory, memory
 from matchwood.lab.bench.reporting import BenchOptions, Figures, report
-from matchwood.language.text.fast_path import remembered_predicates
-from matchwood.match.batch.sweep.pair_buffers import kept_bytes
+from matchwood.language import strings
+from matchwood.language.remembered import RememberedFunction
+from matchwood.language.text import fast_path
+from matchwood.match.batch.sweep import pair_buffers
+from matchwood.match.event import element_index, string_hits, value_tables
+from matchwood.match.patterns import pattern_index
 from matchwood.matcher import Matcher
 
 # Threads that change rules; each has rules of its own.
 WRITERS = 2
 
 # Seconds that a child may take, and that a thread may take to end.
-PATIENCE = 60
+PATIENCE = 300
 
 # Parts of the time, at the end of each of which memory is measured.
 QUARTERS = 4
+
+# Moments of which the least memory counts, and the part of a quarter that they are spread over.
+MOMENTS = 10
+LAST_PART = 0.1
+
+# By how much the budgets of what is remembered are divided.
+LESS = 16
+
+# The budgets that are read when something is built.
+BUDGETS = (
+    (fast_path, "_MAX_INTERNED"),
+    (string_hits, "LISTS_BUDGET"),
+    (element_index, "ELEMENTS_BUDGET"),
+    (pattern_index, "ELEMENTS_BUDGET"),
+    (pattern_index, "VALUES_BUDGET"),
+    (value_tables, "MOST_VALUES"),
+)
+
+# The functions of patterns whose results are remembered, but for expressions, which take longer to
+# compile than to evaluate, and of which no more than the budget are soon remembered.
+PATTERNS: tuple[RememberedFunction[Any], ...] = (
+    strings.like_pieces,
+    strings.folded_pieces,
+    strings.compiled_program,
+)
 
 
 class Soak:
@@ -78,16 +114,20 @@ class Soak:
         begun = time.monotonic()
         for thread in threads:
             thread.start()
+        length = seconds / QUARTERS
         for quarter in range(1, QUARTERS + 1):
-            self.ended.wait(max(0.0, begun + seconds * quarter / QUARTERS - time.monotonic()))
-            self.take(f"{quarter}/{QUARTERS}")
+            held = []
+            for moment in range(MOMENTS):
+                part = quarter - LAST_PART * (1 - moment / (MOMENTS - 1))
+                self.ended.wait(max(0.0, begun + length * part - time.monotonic()))
+                held.append(held_memory())
+            self.take(f"{quarter}/{QUARTERS}", min(held))
         self.ended.set()
         for thread in threads:
             thread.join(PATIENCE)
             if thread.is_alive():
                 self.model.differs("a thread hangs")
-        if return_free_memory():
-            self.take("trimmed")
+        self.take("ended")
         self._finish()
 
     def _again(self, work: Callable[[random.Random], None], chance: random.Random) -> None:
@@ -108,15 +148,16 @@ class Soak:
         if wrong is not None:
             self.model.differs(wrong)
 
-    def take(self, moment: str) -> None:
-        """Memory and counts at this moment."""
+    def take(self, moment: str, held: float | None = None) -> None:
+        """Memory and counts at this moment; `held` was measured before."""
         self.samples[moment] = {
+            "held_mib": held_memory() if held is None else held,
             **memory(),
-            "buffers_mib": kept_bytes() / 2**20,  # part of what malloc has allocated
+            "buffers_mib": pair_buffers.kept_bytes() / 2**20,  # part of what malloc has allocated
             # not `gc.get_objects`: it would refer to tuples that other threads are still building,
             # and make those threads fail
             "blocks": sys.getallocatedblocks(),
-            "interned": remembered_predicates(),
+            "interned": fast_path.remembered_predicates(),
             "rules": len(self.matcher),
             **{name: self.done[name] for name in ("updates", "matches", "batches", "files")},
             "forks": self.done["forks"],
@@ -236,18 +277,34 @@ class Soak:
         return check_alone(matcher, events, chance) or check_alone(loaded, events, chance)
 
 
+def lower_budgets() -> None:
+    """Make what is remembered small enough to be full within seconds."""
+    for module, name in BUDGETS:
+        setattr(module, name, getattr(module, name) // LESS)
+    for function in PATTERNS:
+        function.known.budget //= LESS
+
+
+def fill_buffers() -> None:
+    """Make all buffers that sweeps use again, and write to them."""
+    for buffer in [pair_buffers.lease() for _ in range(pair_buffers.MOST_KEPT)]:
+        buffer.fill(0)
+
+
 def main() -> None:
     parser = BenchOptions(__doc__)
     parser.size("rules", full=5_000, small=300)
     parser.size("seconds", full=60, small=4)
-    parser.size("growth", full=150, small=150)
+    parser.size("growth", full=40, small=40)
     options = parser.read()
     warm_up()
+    lower_budgets()
+    fill_buffers()
     with tempfile.TemporaryDirectory() as folder:
         soak = Soak(options.rules, options.seed, Path(folder))
         soak.run(options.seconds)
     samples = soak.samples
-    grown = samples[f"{QUARTERS}/{QUARTERS}"]["rss_mib"] - samples[f"1/{QUARTERS}"]["rss_mib"]
+    grown = samples[f"{QUARTERS}/{QUARTERS}"]["held_mib"] - samples[f"1/{QUARTERS}"]["held_mib"]
     differences = soak.model.differences
     common = {"rules": options.rules, "seconds": options.seconds}
     report("matcher_soak", {**common, "differences": len(differences)}, samples)

@@ -30,10 +30,7 @@ def memory() -> Figures:
     """
     import pyarrow as pa
 
-    page = os.sysconf("SC_PAGE_SIZE")
-    _, resident, shared, *_ = (
-        int(pages) * page for pages in Path("/proc/self/statm").read_text().split()
-    )
+    resident, shared = _resident()
     figures = {"rss": resident, "rss_file": shared}
     mallinfo = getattr(ctypes.CDLL(None), "mallinfo2", None)
     if mallinfo is not None:
@@ -45,10 +42,23 @@ def memory() -> Figures:
     return {f"{name}_mib": size / 2**20 for name, size in figures.items()}
 
 
-def return_free_memory() -> bool:
-    """Make the allocator return its free memory to the system; False where it has no way to."""
+def held_memory() -> float:
+    """MiB that are resident, without pages of files, once free memory has been returned.
+
+    glibc returns it when asked, and so does Arrow; elsewhere, free memory counts.
+    """
+    import pyarrow as pa
+
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is None:
-        return False
-    trim(0)
-    return True
+    if trim is not None:
+        trim(0)
+    pa.default_memory_pool().release_unused()
+    resident, shared = _resident()
+    return (resident - shared) / 2**20
+
+
+def _resident() -> tuple[int, int]:
+    """Bytes of this process that are resident, and those of them that are pages of files."""
+    page = os.sysconf("SC_PAGE_SIZE")
+    _, resident, shared, *_ = Path("/proc/self/statm").read_text().split()
+    return int(resident) * page, int(shared) * page

@@ -13,7 +13,7 @@ from matchwood.language.errors import RuleError
 from matchwood.language.tree.calls import BUILT_IN
 from matchwood.language.tree.nodes import Node, check_limits, walk
 from matchwood.language.tree.predicates import Call, VariableComparison, attribute_name
-from matchwood.language.tree.subjects import IT, Element, Everything, Lowered
+from matchwood.language.tree.subjects import IT, Element, Everything, Lowered, unlowered
 
 # Elements within elements. Every level of a tree that is compared or hashed takes Python's stack.
 MAX_NESTED = 32
@@ -77,11 +77,12 @@ def _check_inside(rule: Node, kind: str) -> int:
 
 
 def inner_name(path: str, attribute: str) -> str:
-    """The name that an attribute of an element has in the event.
+    """The name that an attribute of an element has in the event, without regard to case.
 
     >>> inner_name("items", "price")
     'items.price'
     """
+    attribute = unlowered(attribute)
     return path if isinstance(attribute, Element) else f"{path}.{attribute}"
 
 

@@ -77,6 +77,15 @@ def lowered(subject: str) -> Lowered:
     return subject if isinstance(subject, Lowered) else Lowered(subject)
 
 
+def unlowered(subject: str) -> str:
+    """What a subject is about, without regard to case.
+
+    >>> unlowered("a"), unlowered(Lowered("a"))
+    ('a', 'a')
+    """
+    return subject.base if isinstance(subject, Lowered) else subject
+
+
 def named(subject: str) -> tuple[str, ...]:
     """The attributes of the event that a subject reads, as far as they have names.
 

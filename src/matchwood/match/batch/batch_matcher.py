@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -30,9 +29,6 @@ BATCH_STRATEGIES: tuple[type[BatchStrategy], ...] = (SweepStrategy, OneByOneStra
 # The most matches per event that a GPU looks for by their priority; for more it gives all matches.
 MOST_BEST = 1024
 
-# Held while the strategy of a GPU is made, which takes no time.
-_making = threading.Lock()
-
 
 class BatchMatcher:
     """A segment that is ready to be matched against many events."""
@@ -42,16 +38,14 @@ class BatchMatcher:
         self.rules = matcher.segment.rules
         self.strategies = {kind.name: kind(matcher) for kind in BATCH_STRATEGIES}
         self._forced: BatchStrategy | None = None
-        self._gpu: GpuStrategy | None = None
+        self._gpu: dict[str, GpuStrategy] = {}
 
     @property
     def gpu(self) -> GpuStrategy:
         """The strategy that uses a GPU."""
-        made = self._gpu
-        if made is None:
-            with _making:
-                made = self._gpu = self._gpu or GpuStrategy(self._matcher)
-        return made
+        if not self._gpu:  # of several threads that make one, all take the one that is set first
+            self._gpu.setdefault(GpuStrategy.name, GpuStrategy(self._matcher))
+        return self._gpu[GpuStrategy.name]
 
     @property
     def bytes(self) -> int:
@@ -124,7 +118,7 @@ class BatchMatcher:
     def uses_gpu(self, device: str, events: int) -> bool:
         """Whether a batch of so many events goes to a GPU."""
         if self._forced is not None:
-            return self._forced is self._gpu
+            return self._forced is self._gpu.get(GpuStrategy.name)
         return self._prefers_gpu(device, events)
 
     def _prefers_gpu(self, device: str, events: int) -> bool:

@@ -14,6 +14,7 @@ Modules:
 - `encode`: values to codes; `spelled_names`: names of events as attributes that have aliases;
 - `string_hits`: which patterns are true of a string, or of a list;
 - `value_tables`: the entries of values that were seen before, by name, type and value;
+- `double_codes`: the codes of numbers that are given as doubles;
 - `strategy`: what a strategy is; `strategies` has them, `event_strategies` lists them;
 - `strategy_choice`: which strategy is used, by what events take;
 - `lazy_atoms`: comparisons and calls that are evaluated only if a rule depends on them;

@@ -7,6 +7,7 @@ its negation is indexed, which is true of an element exactly where the rule is f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from sys import getsizeof
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -15,14 +16,15 @@ from matchwood.index.build.segment import Segment, build_trees
 from matchwood.kernels.array_types import Int32Array, Int64Array, UInt8Array
 from matchwood.language.errors import EventError
 from matchwood.language.events import Event
+from matchwood.language.remembered import Remembered
 from matchwood.language.seen import LISTS
 from matchwood.language.tree import IT, Elements, Node, Not
 from matchwood.language.tree.subjects import lowered
 from matchwood.language.values import NULL, listed
 from matchwood.match.event.literal_kernels import FALSE_SEEN, TRUE_SEEN, UNDEFINED_SEEN
 
-# Elements of one path that are single values and whose rules are remembered; then it starts again.
-_KEPT = 4096
+# Bytes of the elements of one path that are single values, and of their rules, that are remembered.
+ELEMENTS_BUDGET = 16 << 20
 
 # Characters of the longest string whose rules are remembered.
 _SHORT = 64
@@ -106,7 +108,7 @@ class _PathIndex:
         self._reads_objects = not built.segment.lazy and asked.isdisjoint((IT, lowered(IT)))
         # What is evaluated on demand may change, as lists with names do.
         self._remembers = not built.segment.lazy
-        self._known: dict[tuple[type, object], Int64Array] = {}
+        self._known: Remembered[tuple[type, object], Int64Array] = Remembered(ELEMENTS_BUDGET)
 
     def answers(self, seen: Event) -> ElementStates:
         """What is true of the elements; an EventError if one of them cannot be read."""
@@ -136,9 +138,8 @@ class _PathIndex:
         known = self._known.get((kind, item))
         if known is None:
             known = self._match(item, seen)
-            if len(self._known) >= _KEPT:
-                self._known.clear()
-            self._known[kind, item] = known
+            size = getsizeof((kind, item)) + getsizeof(item) + getsizeof(known)
+            self._known.remember((kind, item), known, size)
         return known
 
     def _match(self, item: object, seen: Event) -> Int64Array:

@@ -7,6 +7,7 @@ value. What a value adds is worked out once, and remembered.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from sys import getsizeof
 from typing import Any, NamedTuple
 
 from matchwood.kernels.records import MISSING
@@ -18,6 +19,9 @@ from matchwood.match.event.encode import Coder, EncodedEvent
 from matchwood.match.event.value_tables import TextTable, ValueTable
 from matchwood.match.patterns.pattern_index import PatternIndex
 
+# Bytes of an int of Python.
+_INT = getsizeof(1 << 16)
+
 
 class ValueCodes(NamedTuple):
     """What one value adds: its codes, MISSING where there is none, and the tests true of it."""
@@ -25,6 +29,10 @@ class ValueCodes(NamedTuple):
     main: int
     time: int
     hits: tuple[int, ...]
+
+
+def _size_of_codes(codes: ValueCodes) -> int:
+    return getsizeof(codes.hits) + _INT * len(codes.hits)
 
 
 class Everywhere(NamedTuple):
@@ -51,7 +59,9 @@ class EverythingCodes:
         self.patterns = patterns
         number, text, truth = Family.NUMBER, Family.STRING, Family.BOOLEAN
         self._tables: dict[type, Callable[[Any], ValueCodes]] = {
-            str: TextTable(lambda value: self.codes(Value(text, value))).__getitem__,
+            str: TextTable(
+                lambda value: self.codes(Value(text, value)), size_of=_size_of_codes
+            ).__getitem__,
             int: ValueTable(lambda value: self.codes(Value(number, value))).__getitem__,
             bool: ValueTable(lambda value: self.codes(Value(truth, value))).__getitem__,
             float: ValueTable(lambda value: self.codes(Value(number, exact(value)))).__getitem__,

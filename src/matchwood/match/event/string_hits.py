@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from sys import getsizeof
 from typing import Any
 
 from matchwood.kernels.array_types import Int32Array
+from matchwood.language.remembered import Remembered
 from matchwood.match.patterns.pattern_index import PatternIndex
 
-# Lists of strings whose hits are remembered.
-_LISTS = 4096
+# Bytes of the lists of strings whose hits are remembered, and of these hits.
+LISTS_BUDGET = 16 << 20
 
 # Strings of the longest list that is remembered.
 _LONGEST = 16
@@ -20,7 +22,7 @@ class StringHits:
 
     def __init__(self, patterns: Mapping[str, PatternIndex]) -> None:
         self._patterns = patterns
-        self._lists: dict[tuple[str, tuple[str, ...]], Int32Array] = {}
+        self._lists: Remembered[tuple[str, tuple[str, ...]], Int32Array] = Remembered(LISTS_BUDGET)
 
     def hits(self, attribute: str, value: Any) -> Int32Array:
         """The tests of an attribute that are true of a string, or of a list."""
@@ -35,8 +37,7 @@ class StringHits:
         known = self._lists.get((attribute, texts))
         if known is None:
             known = self._patterns[attribute].strings_hits(texts)
-            if len(self._lists) >= _LISTS:
-                self._lists.clear()
             if len(texts) <= _LONGEST:
-                self._lists[attribute, texts] = known
+                size = getsizeof(texts) + sum(map(getsizeof, texts)) + getsizeof(known)
+                self._lists.remember((attribute, texts), known, size)
         return known

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from struct import Struct
+from sys import getsizeof
 from types import NoneType
 from typing import Any, TypeVar
 
@@ -30,6 +31,9 @@ MOST_VALUES = 1024
 # Characters of the longest string that is remembered.
 MOST_CHARACTERS = 64
 
+# Bytes of what is made of a string, with the patterns that are true of it, if it is remembered.
+MOST_BYTES = 16 << 10
+
 # Names of attributes that no rule asks for which are remembered.
 MOST_NAMES = 4096
 
@@ -40,6 +44,10 @@ _STRING = Family.STRING
 
 # The bytes of an entry.
 _word = Struct("=q").pack
+
+# Bytes that an entry takes as an object of Python, and that a tuple takes to refer to it.
+_WORD_SIZE = getsizeof(bytes(8))
+_POINTER_SIZE = 8
 
 # The opaque atoms that are true of a string, or of a list of strings, of an attribute.
 HitsOf = Callable[[str, Any], Int32Array]
@@ -73,13 +81,17 @@ class FloatTable(ValueTable[bytes]):
 class TextTable(ValueTable[Made]):
     """What is made of strings; one that is not valid Unicode, or no string, is a KeyError."""
 
-    __slots__ = ()
+    __slots__ = ("_size_of",)
+
+    def __init__(self, make: Callable[[str], Made], size_of: Callable[[Any], int] = len) -> None:
+        super().__init__(make)
+        self._size_of = size_of
 
     def __missing__(self, value: str) -> Made:
         if type(value) is not str or not (value.isascii() or is_text(value)):
             raise KeyError(value)
         made = self._make(value)
-        if len(value) <= MOST_CHARACTERS:
+        if len(value) <= MOST_CHARACTERS and self._size_of(made) <= MOST_BYTES:
             if len(self) >= MOST_VALUES:
                 self.clear()
             self[value] = made
@@ -263,8 +275,12 @@ def _tables_of(name: str, coder: Coder, hits: HitsOf | None) -> TypeTables:
         if hits is None:
             tables[list] = ListTable(slot, TextTable(element))
         else:
-            tables[list] = PatternedListTable(slot, TextTable(element_with_hits))
+            tables[list] = PatternedListTable(slot, TextTable(element_with_hits, _size_of_hits))
     return tables
+
+
+def _size_of_hits(made: tuple[bytes, tuple[bytes, ...]]) -> int:
+    return (_WORD_SIZE + _POINTER_SIZE) * len(made[1])
 
 
 def _hit_entries(hits: Int32Array) -> bytes:

@@ -17,6 +17,7 @@ Modules:
 - `json_scan_kernels`: a whole event to codes, in one pass;
 - `json_event_kernels`: what Python calls: one text, or many;
 - `json_index`: the names and constants of a segment, as the scanner looks them up;
+- `json_arrays`: the arrays that kernels read and write, and how they find them;
 - `json_scratch`: what a thread writes;
 - `json_batches`: texts that are scanned, as a batch, and what rules read of them on demand;
 - `json_matcher`: JSON texts against one segment.

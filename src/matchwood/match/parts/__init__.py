@@ -11,6 +11,7 @@ first needed. A part is never changed: removing a rule makes a copy that shares 
 Modules:
 
 - `rule_columns`: the details of many rules, as columns by ordinal;
+- `context`: what rules name besides attributes, and who answers for it;
 - `given_rules`: many rules as they were given, by position;
 - `part`: a segment, its rules, and which of them are alive;
 - `operator_rules`: rules that call operators, and the clauses that an event leaves open;

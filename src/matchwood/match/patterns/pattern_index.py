@@ -12,6 +12,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Sequence
 from functools import cache
+from sys import getsizeof
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,9 +21,11 @@ from numpy.typing import NDArray
 from matchwood.forking import is_left_held, renew_in_children
 from matchwood.language.errors import RuleError
 from matchwood.language.evaluation import Hierarchies
+from matchwood.language.remembered import Remembered
 from matchwood.language.strings import fold_character
 from matchwood.language.tree import Call, Like, Node
 from matchwood.language.tree.arithmetic import Attribute
+from matchwood.language.tree.subjects import unlowered
 from matchwood.language.values import Family, Literal, Value, family_of, read_time
 from matchwood.language.wildcards import CODE_POINTS
 from matchwood.match.patterns.expressions import ExpressionSet
@@ -47,17 +50,17 @@ from matchwood.match.patterns.wildcard_kernels import (
     split_pieces,
 )
 
-# Values whose hits are remembered.
-CACHED_VALUES = 20_000
-
-# The budget of the remembered values: their characters, plus four per hit.
-CACHED_SIZE = 16 << 20
+# Bytes of the values that are remembered, and of their tests.
+VALUES_BUDGET = 16 << 20
 
 # Characters of the longest value that is remembered.
 CACHED_LENGTH = 4096
 
-# Hits of an element of a list up to which it is remembered.
-CACHED_HITS = 256
+# Bytes of the elements of lists that are remembered, and of their tests.
+ELEMENTS_BUDGET = 16 << 20
+
+# Bytes of an int of Python.
+_INT = getsizeof(1 << 16)
 
 Numbers = NDArray[np.int32]
 
@@ -87,9 +90,9 @@ class PatternIndex:
         self._schema = schema
         self._lock = threading.Lock()
         self._built: _Built | None = None
-        self._cache: dict[str, Numbers] = {}
-        self._cache_size = 0
-        self._elements: dict[str, tuple[int, ...]] = {}  # tests by element of a list
+        # Tests by value, and by element of a list.
+        self._values: Remembered[str, Numbers] = Remembered(VALUES_BUDGET)
+        self._elements: Remembered[str, tuple[int, ...]] = Remembered(ELEMENTS_BUDGET)
         # Whether some test looks for an element of a list that is no string.
         self.seeks_values = any(seeks_value(node) for _, node in tests)
         for _, node in tests:
@@ -98,10 +101,9 @@ class PatternIndex:
         renew_in_children(self)
 
     def after_fork(self) -> None:
-        """Drop what another thread was changing."""
+        """Let go of what another thread was building."""
         if is_left_held(self._lock):
             self._lock = threading.Lock()
-            self._cache, self._cache_size = {}, 0
 
     @property
     def tried(self) -> int:
@@ -153,10 +155,9 @@ class PatternIndex:
             tests = self._true_tests(text)
             equal = parts.elements.equal_to(Value(Family.STRING, text))
             true = (*tests[~parts.substring[tests]].tolist(), *equal)
-            if len(text) <= CACHED_LENGTH and len(true) <= CACHED_HITS:
-                if len(self._elements) >= CACHED_VALUES:
-                    self._elements.clear()
-                self._elements[text] = true
+            if len(text) <= CACHED_LENGTH:
+                size = getsizeof(text) + getsizeof(true) + _INT * len(true)
+                self._elements.remember(text, true, size)
         return true
 
     def hits_of_many(self, values: Sequence[str]) -> tuple[NDArray[np.int64], Numbers]:
@@ -200,7 +201,7 @@ class PatternIndex:
 
     def _true_tests(self, value: str) -> Numbers:
         """The tests that are true of a string."""
-        tests = self._cache.get(value)
+        tests = self._values.get(value)
         if tests is not None:
             return tests
         parts = self._parts()
@@ -209,19 +210,8 @@ class PatternIndex:
             _, tests = parts.with_others([value], bounds, tests)
         self._texts_tried += tried
         if len(value) <= CACHED_LENGTH:
-            self._remember(value, tests)
+            self._values.remember(value, tests, getsizeof(value) + getsizeof(tests))
         return tests
-
-    def _remember(self, value: str, tests: Numbers) -> None:
-        """Remember the most recent values, within the budget."""
-        with self._lock:
-            if value in self._cache:
-                return
-            self._cache[value] = tests
-            self._cache_size += len(value) + 4 * len(tests)
-            while len(self._cache) > CACHED_VALUES or self._cache_size > CACHED_SIZE:
-                oldest = next(iter(self._cache))
-                self._cache_size -= len(oldest) + 4 * len(self._cache.pop(oldest))
 
 
 class _Built:
@@ -252,7 +242,7 @@ class _Built:
             elif name == "endswith":
                 texts.append(_Text(number, str(argument), ENDSWITH, EXACT))
             else:
-                self.kinds.append((number, attribute, str(argument)))
+                self.kinds.append((number, unlowered(attribute), str(argument)))
         self.texts = _Texts(texts)
         self.expression_tests = list(expressions)
         self.expressions = ExpressionSet(list(expressions.values())) if expressions else None

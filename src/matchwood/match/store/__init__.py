@@ -15,5 +15,6 @@ Modules:
 - `part_store`: the current snapshot, and the thread that keeps its parts few;
 - `merge_process`: a large merge in a process of its own;
 - `rule_input`: rules, tags and priorities however they are given;
+- `rule_lists`: the lists that rules name in `in list '…'`;
 - `index_stats`: figures of a snapshot.
 """

@@ -14,6 +14,7 @@ app                  the applications of services and replicas: routes, error ha
 middleware           what happens around every request
 direct_routes        the requests that come all the time, answered without FastAPI
 request_bodies       bodies as they arrive: limited, and unfolded if they are compressed
+json_lists           JSON lists in bodies, read item by item
 request_context      what routes share: the service, the caller, headers
 models               the JSON of requests and answers; the OpenAPI description comes from it
 problem_responses    problems as answers
@@ -26,6 +27,8 @@ match_answers        what is answered, as text, within a limit of bytes
 scanned_bodies       bodies that compiled code has checked, so that no event is read by Python
 rule_uploads         the rules of an upload that replaces all
 schema_routes        the event schema
+list_routes          lists with names
+list_uploads         the values of an upload that sets a list
 subscription_routes  subscriptions
 bulk_routes          many subscriptions in one request
 event_routes         publishing

@@ -19,5 +19,6 @@ rule_index           the matcher of the subscriptions' rules, and its snapshots 
 timed_matching       time limits per event and rule, and who is suspended
 list_store           the lists that rules name, which both matchers look values up in
 stored_lists         lists in the database, in compressed pieces
+carried_data         what rules and subscriptions carry, as text that both databases store
 event_schema         the schema that rules and events must fit, version by version
 """

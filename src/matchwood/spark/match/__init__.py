@@ -20,4 +20,5 @@ match_writer        matches as Arrow batches
 match_files         matches in files of Parquet that workers write themselves, and their figures
 event_files         events in files of Parquet that workers read themselves
 sql_functions       `register`: the same as functions of SQL
+text_matching       a column of JSON texts, matched as it is
 """

@@ -16,6 +16,7 @@ pipeline_run        `run`, stage by stage
 program             what spark-submit starts
 stream_run          a run whose events are a stream
 stream_metrics      its figures for Prometheus
+file_output         matches that workers write to files, and the driver puts in place
 interrupt           what Ctrl-C does meanwhile
 summary             the figures of a run
 report_page         the figures as a page of plots

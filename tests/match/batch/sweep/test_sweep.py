@@ -17,6 +17,7 @@ from matchwood import Matcher
 from matchwood.kernels.masks import EVENTS
 from matchwood.lab.bench.kernel import Kernel
 from matchwood.match.batch.batch_strategy import BUFFERED_PAIRS
+from matchwood.match.batch.leased_arrays import LeasedArrays
 from matchwood.match.batch.sweep import pair_buffers
 from matchwood.match.batch.sweep.slot_kernels import BLOCK, MOST
 from matchwood.match.batch.sweep.sweep_program import program_of, sliced
@@ -160,7 +161,7 @@ def test_the_program_counts_as_bytes_of_the_index():
 
 def test_matches_that_somebody_holds_are_not_overwritten(monkeypatch):
     """All rules match all events, so that buffers are handed out and not copied."""
-    monkeypatch.setattr(pair_buffers, "_kept", pair_buffers.deque())
+    monkeypatch.setattr(pair_buffers, "_buffers", LeasedArrays(4))
     rules = {number: f"a >= 0 or b = {number}" for number in range(3000)}
     matcher = Matcher(rules)
     force(matcher, SWEEP)
@@ -173,7 +174,7 @@ def test_matches_that_somebody_holds_are_not_overwritten(monkeypatch):
 
 
 def test_a_buffer_that_nobody_holds_is_used_again(monkeypatch):
-    monkeypatch.setattr(pair_buffers, "_kept", pair_buffers.deque())
+    monkeypatch.setattr(pair_buffers, "_buffers", LeasedArrays(4))
     first = pair_buffers.PairBuffer()
     first.columns()[0][0] = 1
     events, _ = first.taken(BUFFERED_PAIRS)
@@ -181,7 +182,8 @@ def test_a_buffer_that_nobody_holds_is_used_again(monkeypatch):
     assert not np.shares_memory(other, events)
     address = events.ctypes.data
     del events, _, other
-    assert address in {pair_buffers.lease().ctypes.data for _ in range(2)}
+    again = [pair_buffers.lease() for _ in range(2)]
+    assert address in {buffer.ctypes.data for buffer in again}
 
 
 SWEEP_ALONE = """

@@ -8,6 +8,8 @@ All of them first find the leaf-level conjunctions that are true, and then decid
 - `conjunction_index`: which conjunctions are true (the k-index of Whang et al. 2009).
 - `annotation_index`: where each conjunction occurs; the base of the indexes below.
 - `dewey`, `interval`: rules decided by Dewey IDs, and by intervals that cover a line.
+- `by_leaves`: what these two and `scan_conjunctions` have in common: rules by their leaves.
+- `written_leaves`: rules as they were written, down to conjunctions at one depth.
 - `dnf`: rules expanded into disjunctive normal form.
 - `scan_conjunctions`: rules that have a true conjunction, evaluated one by one.
 - `delta`: updates by small indexes beside the main one.

@@ -14,5 +14,6 @@ Modules:
 - `everything_columns`: all values of each row, `*`;
 - `spelled_columns`: columns under the names of attributes, where these have aliases;
 - `lazy_columns`, `column_comparisons`: atoms that codes do not decide, on their own columns;
+- `column_sums`: comparisons of sums over columns, by floats where these are certain;
 - `hit_kernels`: the patterns that are true of the strings of a batch.
 """

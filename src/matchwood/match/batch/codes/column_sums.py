@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.kernels.array_types import BoolArray, UInt8Array
+from matchwood.language.bindings import MAX_SUM_BITS, ratio
 from matchwood.language.tree import SumComparison
 from matchwood.language.tree.arithmetic import Attribute, Side, Sum
-from matchwood.language.values import Family
+from matchwood.language.values import Family, Value
 from matchwood.match.batch.codes.column_comparisons import TypedColumn
 from matchwood.match.event.literal_kernels import FALSE_SEEN, TRUE_SEEN, UNDEFINED_SEEN
 
@@ -33,6 +34,9 @@ _SMALLEST = 2.0**-1070
 _SMALL_QUOTIENT = 2.0**-900
 # Integers below this one are doubles, and nothing that is no integer below it is rounded to it.
 _EXACT_FLOAT = 2.0**53
+
+# Bits of the longest number of a column: the smallest double is 5e-324.
+_VALUE_BITS = 1_200
 
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "=": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater,
@@ -65,6 +69,8 @@ def compare_sums(
             return ComparedSums(states, np.empty(0, np.int64))
         there &= columns[name].there
     with np.errstate(all="ignore"):  # what is not finite is left open
+        if not (_is_short(node.left) and _is_short(node.right)):
+            return ComparedSums(states, np.flatnonzero(there))
         left, undefined = _side(node.left, columns, rows)
         right, also_undefined = _side(node.right, columns, rows)
         there &= ~(undefined | also_undefined)
@@ -76,6 +82,18 @@ def compare_sums(
     known = there & decided
     states[known] = np.where(np.broadcast_to(is_true, rows)[known], TRUE_SEEN, FALSE_SEEN)
     return ComparedSums(states, np.flatnonzero(there & ~known))
+
+
+def _is_short(side: Side) -> bool:
+    """Whether no values of columns can make a sum undefined because its numbers are too long."""
+    bits = 0
+    for term in side.postfix if isinstance(side, Sum) else (side,):
+        if isinstance(term, int | Decimal):
+            exact = ratio(Value(Family.NUMBER, term))
+            bits += MAX_SUM_BITS if exact is None else exact.bits
+        elif isinstance(term, Attribute):
+            bits += _VALUE_BITS
+    return bits <= MAX_SUM_BITS
 
 
 def _side(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +10,7 @@ from numba import cuda
 from numpy.typing import NDArray
 
 from matchwood.match.batch.batch_strategy import Pairs
+from matchwood.match.batch.leased_arrays import LeasedArrays
 
 # Pairs that are copied to the host at once, and handed on together.
 PIECE_PAIRS = 1 << 22
@@ -19,15 +18,11 @@ PIECE_PAIRS = 1 << 22
 # Pinned buffers that are kept for later use.
 _MOST_KEPT = 16
 
-# References to a buffer that is free while it is looked at: a variable, and an argument.
-_FREE = 2
-
 # Bytes of a pair: the number of a rule, and that of an event, which is below 65,536 and takes half
 # as many, because the way from the card to the host is what limits a card.
 _RULE_BYTES, _EVENT_BYTES = 4, 2
 
-# Taking from one end and adding to the other is atomic, so threads share it without a lock.
-_kept: deque[NDArray[np.uint8]] = deque()
+_pinned = LeasedArrays(_MOST_KEPT)
 
 
 class CardArray:
@@ -63,27 +58,10 @@ class PinnedArray:
 def leased_pairs(size: int) -> Pairs:
     """Pinned room for pairs; it is the caller's until nobody holds any part of it."""
     room = 1 << max(16, (size - 1).bit_length())
-    buffer = _leased_bytes((_RULE_BYTES + _EVENT_BYTES) * room)
+    bytes_needed = (_RULE_BYTES + _EVENT_BYTES) * room
+    buffer = _pinned.lease(bytes_needed, lambda: cuda.pinned_array(bytes_needed, np.uint8))
     rules = buffer[: _RULE_BYTES * size].view(np.int32)
     return buffer[_RULE_BYTES * room :][: _EVENT_BYTES * size].view(np.uint16), rules
-
-
-def _leased_bytes(size: int) -> NDArray[np.uint8]:
-    for _ in range(len(_kept)):
-        try:
-            buffer = _kept.popleft()
-        except IndexError:  # other threads are looking at the rest
-            break
-        if sys.getrefcount(buffer) == _FREE:
-            if len(buffer) >= size:
-                _kept.append(buffer)
-                return buffer
-            continue  # too small: a larger one takes its place
-        _kept.append(buffer)
-    made: NDArray[np.uint8] = cuda.pinned_array(size, np.uint8)
-    if len(_kept) < _MOST_KEPT:
-        _kept.append(made)
-    return made
 
 
 def pieces_of(events: Any, rules: Any, count: int, stream: Any) -> Iterator[Pairs]:

@@ -1,52 +1,31 @@
-"""Buffers for matches, used again once nobody holds what was written to them.
-
-A fresh buffer has to be found, cleared and mapped by the system, page by page, which takes about as
-long as writing the matches does. A buffer is free when this module holds the only reference to it:
-views of it, and Arrow arrays over these, keep it alive.
-"""
+"""Buffers for matches, used again once nobody holds what was written to them."""
 
 from __future__ import annotations
 
 import os
-import sys
-from collections import deque
 
 import numpy as np
 
 from matchwood.kernels.array_types import Int32Array
 from matchwood.match.batch.batch_strategy import BUFFERED_PAIRS, Pairs
+from matchwood.match.batch.leased_arrays import LeasedArrays
 
 # Buffers that are kept for later use, 8 MiB each. A thread that matches has about five, with those
 # that wait to be read.
-_MOST_KEPT = max(16, 5 * (os.cpu_count() or 1))
+MOST_KEPT = max(16, 5 * (os.cpu_count() or 1))
 
-# References to a buffer that is free while it is looked at: a variable, and an argument.
-_FREE = 2
-
-# Taking from one end and adding to the other is atomic, so threads share it without a lock.
-_kept: deque[Int32Array] = deque()
+_buffers = LeasedArrays(MOST_KEPT)
 
 
 def lease() -> Int32Array:
     """A buffer with two rows, for events and ordinals; it is the caller's until it is dropped."""
-    for _ in range(len(_kept)):
-        try:
-            buffer = _kept.popleft()
-        except IndexError:  # other threads are looking at the rest
-            break
-        is_free = sys.getrefcount(buffer) == _FREE
-        _kept.append(buffer)
-        if is_free:
-            return buffer
-    buffer = np.empty((2, BUFFERED_PAIRS), np.int32)
-    if len(_kept) < _MOST_KEPT:
-        _kept.append(buffer)
-    return buffer
+    shape = (2, BUFFERED_PAIRS)
+    return _buffers.lease(8 * BUFFERED_PAIRS, lambda: np.empty(shape, np.int32))
 
 
 def kept_bytes() -> int:
-    """Bytes of the buffers that are kept, whether they are in use or free."""
-    return sum(buffer.nbytes for buffer in tuple(_kept))
+    """Bytes of the buffers that wait to be used again."""
+    return _buffers.free_bytes()
 
 
 class PairBuffer:
