@@ -160,7 +160,7 @@ def _behind(summary: Answers) -> Iterator[str]:
         cases = [case for case in summary.ahead if case.measure == measure]
         places = len({case.where for case in cases})
         yield (
-            f"<p>Published algorithms are ahead of single matches by more than a tenth, in "
+            f"<p>Published algorithms are ahead of single matches by more than 5 %, in "
             f"{NAMED[measure]}: {len(cases)} cases on {places} workloads.</p>"
         )
         body = [
