@@ -6,7 +6,7 @@ import pytest
 
 from matchwood.lab.experiments import experiments
 from matchwood.lab.experiments.report.comparisons import answers
-from matchwood.lab.experiments.report.page import _behind, outcomes, page, verdicts
+from matchwood.lab.experiments.report.page import _behind, _figures, outcomes, page, verdicts
 from matchwood.lab.experiments.running.points import BUDGETS, plan
 from matchwood.lab.experiments.running.result_file import Results
 
@@ -109,3 +109,15 @@ def test_the_page_shows_all(results):
     assert "http://www.w3.org" in written  # the names of SVG, and nothing to be fetched
     assert "src=" not in written
     assert "not run yet" in written
+
+
+def test_the_papers_figures_stand_beside_ours_with_the_sizes_of_both():
+    table = KNOWN["fontoura-table2"]
+    written = _figures(table, table.measures[0], "small", {"Dewey ID": {1: 0.3}})
+    assert "0.3 <small>paper 9.5</small>" in written
+    assert (
+        "ours: fontoura with rules 5,000; depth of rules 1, 2, 3, 4; the paper’s: a number of "
+        in written
+    )
+    memory = KNOWN["atree-fig11b"]  # of which the paper prints no figures
+    assert "ours: " not in _figures(memory, memory.measures[0], "small", {"BoP": {1: 0.3}})

@@ -146,10 +146,11 @@ def test_hanson_takes_the_most_selective_predicate():
     hanson = Hanson({**values, "narrow": "price between 30 and 31 and size > 1"})
     assert hanson.match({"price": 0, "kind": "k7"}) == ["v7"]
     assert hanson.work.candidates == 1  # not the fifty prices that are above
+    assert hanson.work.predicates == 1  # the other one, not that by which the rule was found
     hanson.match({"price": 45, "size": 2})
     assert hanson.work.candidates == 0
     hanson.match({"price": 30})
-    assert hanson.work.candidates == 1
+    assert (hanson.work.candidates, hanson.work.predicates) == (1, 1)
 
 
 def test_aguilera_does_not_depend_on_the_order_of_arrival():
