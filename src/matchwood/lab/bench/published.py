@@ -90,10 +90,19 @@ WORKLOADS: dict[str, PublishedWorkload] = {
     "le-subscribe-0": PublishedWorkload("le-subscribe", {"equality": 0.0}, SUBSCRIPTIONS),
     "le-subscribe-0.5": PublishedWorkload("le-subscribe", {"equality": 0.5}, SUBSCRIPTIONS),
     "le-subscribe-1": PublishedWorkload("le-subscribe", {"equality": 1.0}, SUBSCRIPTIONS),
+    "le-subscribe-strings": PublishedWorkload(
+        "le-subscribe", {"equality": 0.5, "string_values": 2, "number_values": 100}, SUBSCRIPTIONS
+    ),
     "fontoura-depth-1": PublishedWorkload("fontoura", {"depth": 1}, SHALLOW_TREES),
     "fontoura-depth-2": PublishedWorkload("fontoura", {"depth": 2}, SHALLOW_TREES),
     "fontoura-depth-3": PublishedWorkload("fontoura", {"depth": 3}, TREES),
     "fontoura-depth-4": PublishedWorkload("fontoura", {"depth": 4}, TREES),
+    "fontoura-selectivity-0.5": PublishedWorkload(
+        "fontoura", {"depth": 2, "selectivity": 0.5}, SHALLOW_TREES
+    ),
+    "fontoura-selectivity-0.1": PublishedWorkload(
+        "fontoura", {"depth": 3, "selectivity": 0.1}, TREES
+    ),
     "abe-gen": PublishedWorkload("abe-gen", {}, SHARING_TREES),
     "ads": PublishedWorkload("ads", {}, SHARING_TREES),
     "calls": PublishedWorkload(CALLS, {}, tuple(ORDERINGS)),

@@ -27,6 +27,7 @@ from matchwood.lab.experiments.experiment import (
     MEMORY,
     OURS,
     OWN_BUILDING,
+    TRANSLATED,
     Experiment,
     Measure,
     Value,
@@ -94,12 +95,13 @@ MILLION, MILLIONS = "ABE-Gen, 1M rules", "ABE-Gen, 100K to 30M rules"
 def _figure(shown: str, sweep: Sweep, measure: Measure, *statements: Statement) -> Experiment:
     setting, axis, values, grows = sweep
     letter = shown[-1]
+    beside = {BUILDING: (OWN_BUILDING,), MEMORY: (TRANSLATED,) if sweep is SIZE else ()}
     return Experiment(
         name=f"atree-fig{shown}",
         paper=PAPER,
         shown=f"Figure {shown[:-1]}({letter})",
         title=f"{measure.title.capitalize()} by {axis}",
-        measures=(BUILDING, OWN_BUILDING) if measure is BUILDING else (measure,),
+        measures=(measure, *beside.get(measure, ())),
         workload="abe-gen",
         settings=FIXED,
         varied=setting,

@@ -1,14 +1,17 @@
 """The report has answers that are right for known figures, and every experiment."""
 
+from dataclasses import replace
+
 import pytest
 
 from matchwood.lab.experiments import experiments
 from matchwood.lab.experiments.report.comparisons import answers
-from matchwood.lab.experiments.report.page import _behind, outcomes, page, verdicts
-from matchwood.lab.experiments.running.points import plan
+from matchwood.lab.experiments.report.page import _behind, _figures, outcomes, page, verdicts
+from matchwood.lab.experiments.running.points import BUDGETS, plan
 from matchwood.lab.experiments.running.result_file import Results
 
 KNOWN = experiments()
+BUDGET = BUDGETS["small"]
 # What a contestant needs, in all measures and at all points.
 COSTS = {"engine": 1.0, "engine-batch": 0.25, "a-tree": 2.0, "bop": 8.0}
 
@@ -20,10 +23,10 @@ def results(tmp_path):
         cost = COSTS.get(step.point.algorithm, 16.0)
         cost *= 4 if step.point.switches.get("zero_suppression") is False else 1
         if step.point.algorithm == "bdd" and step.point.settings.get("depth", 3) > 3:
-            made.add(step.point, {"status": "over budget", "reason": "too large"})
+            made.add(step.point, {"status": "over budget", "reason": "too large"}, BUDGET)
             continue
         figures = {"match_ms": cost, "construct_s": cost, "bytes": int(1000 * cost), "nodes": 1.0}
-        made.add(step.point, {"status": "measured", **figures})
+        made.add(step.point, {"status": "measured", **figures}, BUDGET)
     return made
 
 
@@ -51,7 +54,9 @@ def test_where_others_are_ahead_is_named(results):
         for step in plan([KNOWN["atree-fig12e"]], "small")
         if step.point.algorithm == "bop" and step.point.settings["attributes"] == 100
     ]
-    results.add(step.point, {"status": "measured", "match_ms": 0.5, "bytes": 950})
+    spread = {"match_ms_spread": [0.4, 0.6]}
+    figures = {"status": "measured", "match_ms": 0.5, "bytes": 960, **spread}
+    results.add(step.point, figures, BUDGET)
     (case,) = answers(KNOWN, "small", results).ahead
     assert (case.where, case.algorithm, case.measure, case.ratio) == (
         "abe-gen (rules 10000, attributes 100)",
@@ -62,6 +67,10 @@ def test_where_others_are_ahead_is_named(results):
     told = " ".join(_behind(answers(KNOWN, "small", results)))
     assert "1 cases on 1 workloads" in told
     assert "abe-gen (rules 10000, attributes 100)" in told
+    engine = replace(step.point, algorithm="engine")
+    overlapping = {"match_ms": 1.0, "match_ms_spread": [0.55, 1.2], "bytes": 960}
+    results.add(engine, {"status": "measured", **overlapping}, BUDGET)
+    assert answers(KNOWN, "small", results).ahead == []  # repeated runs of the two overlap
 
 
 def test_statements_are_judged_by_the_figures(results):
@@ -95,8 +104,20 @@ def test_the_page_shows_all(results):
     assert "“A-Tree needs the least amount of memory.”" in written
     assert "paper: ABE-Gen, 1M rules<br>here: abe-gen with rules 10,000; " in written
     assert "BDD out of memory at 4" in written
-    assert "The size of these data structures" not in written  # of a table that was not run
+    assert "the size of these data structures" not in written  # of a table that was not run
     assert 'class="differs">differs' in written
     assert "http://www.w3.org" in written  # the names of SVG, and nothing to be fetched
     assert "src=" not in written
     assert "not run yet" in written
+
+
+def test_the_papers_figures_stand_beside_ours_with_the_sizes_of_both():
+    table = KNOWN["fontoura-table2"]
+    written = _figures(table, table.measures[0], "small", {"Dewey ID": {1: 0.3}})
+    assert "0.3 <small>paper 9.5</small>" in written
+    assert (
+        "ours: fontoura with rules 5,000; depth of rules 1, 2, 3, 4; the paper’s: a number of "
+        in written
+    )
+    memory = KNOWN["atree-fig11b"]  # of which the paper prints no figures
+    assert "ours: " not in _figures(memory, memory.measures[0], "small", {"BoP": {1: 0.3}})

@@ -37,7 +37,7 @@ class Pretended:
         if point.algorithm == "dnf" and point.settings["depth"] == 2:
             return {"status": "over budget", "reason": "too many"}
         wrong = point.algorithm == "scan" and point.settings["depth"] == 1
-        return {**MEASURED, "answers": "other" if wrong else "same", "versions": {}}
+        return {**MEASURED, "answers": "other" if wrong else "same"}
 
 
 @pytest.fixture
@@ -73,7 +73,10 @@ def test_records_say_where_and_how(asked, tmp_path):
     assert record["match_ms"] == 1.235
     assert record["match_ms_spread"] == [1.111, 2.0]
     assert record["seed"] == 1
-    assert {"processor", "cores", "python", "numba", "numpy"} <= record["machine"].keys()
+    assert record["budget"] == {"seconds": 20, "gib": 2, "events": 500}
+    for record in results.records.values():  # those without figures, too
+        assert {"processor", "cores", "python", "numba", "numpy"} <= record["machine"].keys()
+        assert {"matchwood", "pyarrow", "commit"} <= record["versions"].keys()
     assert told[0][:2] == (1, 36)
     assert told[1][3] == results.get(told[0][2])
     bound = [r["reason"] for r in results.records.values() if "with less" in r.get("reason", "")]

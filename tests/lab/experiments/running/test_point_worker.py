@@ -17,7 +17,7 @@ def test_a_point_over_its_budget_ends_the_process_and_no_more():
     with Worker() as worker:
         first = worker.measure(POINT, BUDGET)
         assert first["status"] == MEASURED
-        assert first["versions"].keys() >= {"matchwood", "numba"}
+        assert 0 <= first["waited_for_a_core"] <= 1
         unknown = worker.measure(replace(POINT, switches={"colour": "red"}), BUDGET)
         assert unknown["status"] == FAILED
         assert "TypeError" in unknown["reason"]

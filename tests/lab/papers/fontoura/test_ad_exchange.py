@@ -126,7 +126,7 @@ def test_what_cannot_be_booked():
 
 def test_an_edge_whose_new_rule_cannot_be_booked_keeps_the_old_one():
     exchange = AdExchange(
-        [Edge("P", "X"), Edge("X", "A", "b0 = 1")], over=lambda rules: Dnf(rules, budget=1000)
+        [Edge("P", "X"), Edge("X", "A", "b0 = 1")], over=lambda rules: Dnf(rules, budget=4000)
     )
     exchange.book(Campaign("c", "P", "A"))
     wide = " and ".join(f"(a{i} = 1 or b{i} = 1)" for i in range(20))

@@ -53,9 +53,9 @@ def test_a_long_product_in_the_middle_of_many_rules():
 
 def test_beyond_the_budget_the_build_stops():
     rules = {i: f"(a = {i} or b = {i}) and (c = {i} or d = {i})" for i in range(100)}
-    assert Dnf(rules, budget=1000).match({"a": 3, "d": 3}) == [3]
-    with pytest.raises(OverBudget, match=r"over 500 literals, at rule 6\d of 100"):
-        Dnf(rules, budget=500)
+    assert Dnf(rules, budget=4000).match({"a": 3, "d": 3}) == [3]
+    with pytest.raises(OverBudget, match=r"over 2,000 bytes, at rule 6\d of 100"):
+        Dnf(rules, budget=2000)
 
 
 def test_equal_conjunctions_are_one_of_the_index():

@@ -12,7 +12,9 @@ from matchwood.lab.papers.shared.protocol import Unsupported
 from matchwood.language import evaluate, parse
 from matchwood.language.tree import And, Call
 
-NAMES = ["fair-predicate", "equality-preferred", "quarantining", "hanson", "aguilera", "neon"]
+NAMES = [
+    "fair-predicate", "equality-preferred", "quarantining", "gough", "hanson", "aguilera", "neon",
+]  # fmt: skip
 over = pytest.mark.parametrize("kind", [ALGORITHMS[name] for name in NAMES], ids=NAMES)
 
 # The schema of §2.1, with several prices and a condition that has an order of its own.
@@ -91,11 +93,12 @@ def satisfied(rule, event):
 @over
 def test_rules_are_satisfied_by_one_binding(kind):
     dice = random.Random(11)
-    rules = {number: some_rule(dice) for number in range(150)}
+    count = 150 if kind.updates else 20  # the tree of one that has no updates explodes
+    rules = {number: some_rule(dice) for number in range(count)}
     subscriptions = Subscriptions(SCHEMA, rules, kind)
     matches = 0
     for step in range(120):
-        if step % 3 == 0:
+        if step % 3 == 0 and kind.updates:
             gone = dice.choice(sorted(rules))
             del rules[gone]
             subscriptions.remove(gone)
@@ -107,7 +110,7 @@ def test_rules_are_satisfied_by_one_binding(kind):
         assert len(found) == len(set(found))
         assert set(found) == right
         matches += len(right)
-    assert matches > 500
+    assert matches > 3 * count
 
 
 @over

@@ -31,6 +31,9 @@ from matchwood.lab.experiments.running.result_file import Results
 TIME, BYTES, BUILD = "match_ms", "bytes", "construct_s"
 Setting = tuple[str, dict[str, Any]]  # a workload and its settings
 
+# How many times as much the engine has to need for an algorithm to be ahead of it.
+AHEAD = 1.05
+
 # The elements of the design: (name, contestant with it, contestant without it).
 ELEMENTS = (
     ("zero suppression", SUPPRESSED, PLAIN),
@@ -64,7 +67,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class Ahead:
-    """A point at which a published algorithm needs less than the engine by more than a tenth."""
+    """A point at which a published algorithm needs less than the engine by more than 5 %."""
 
     where: str
     algorithm: str
@@ -156,8 +159,15 @@ def compared(
 def _figure(
     contestant: Contestant, measure: str, workload_setting: Setting, results: Results
 ) -> float | None:
+    return _measured(contestant, workload_setting, results).get(measure)
+
+
+def _measured(
+    contestant: Contestant, workload_setting: Setting, results: Results
+) -> dict[str, Any]:
+    """All figures of a contestant; none if it was not measured."""
     record = results.get(point(contestant, *workload_setting))
-    return record.get(measure) if record and record["status"] == MEASURED else None
+    return record if record and record["status"] == MEASURED else {}
 
 
 def _best(
@@ -181,13 +191,23 @@ def _ahead(published: list[Contestant], workloads: list[Setting], results: Resul
     cases = []
     for measure in (TIME, BYTES):
         for workload_setting in workloads:
-            ours = _figure(ENGINE, measure, workload_setting, results)
+            ours = _measured(ENGINE, workload_setting, results)
             for each in published:
-                theirs = _figure(each, measure, workload_setting, results)
-                if ours and theirs and ours > 1.1 * theirs:
+                theirs = _measured(each, workload_setting, results)
+                if _clearly_more(ours, theirs, measure):
                     where = point(each, *workload_setting).said().partition(" on ")[2]
-                    cases.append(Ahead(where, each.label, measure, ours / theirs))
+                    ratio = ours[measure] / theirs[measure]
+                    cases.append(Ahead(where, each.label, measure, ratio))
     return sorted(cases, key=lambda case: -case.ratio)
+
+
+def _clearly_more(ours: dict[str, Any], theirs: dict[str, Any], measure: str) -> bool:
+    """Whether the engine needs more, by more than the margin and the spread of repeated runs."""
+    own, other = ours.get(measure), theirs.get(measure)
+    if not own or not other or own <= AHEAD * other:
+        return False
+    least, most = ours.get(f"{measure}_spread"), theirs.get(f"{measure}_spread")
+    return least is None or most is None or bool(least[0] > most[1])
 
 
 def _elements(

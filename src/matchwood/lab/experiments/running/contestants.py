@@ -16,7 +16,7 @@ import numpy as np
 
 from matchwood.lab.bench.kernel import let_learn
 from matchwood.lab.experiments.running.answer_check import CHECKED, Event
-from matchwood.lab.experiments.running.points import Point
+from matchwood.lab.experiments.running.points import Budget, Point
 from matchwood.lab.papers.algorithms import ALGORITHMS
 from matchwood.matcher import Matcher
 
@@ -24,16 +24,21 @@ Figures = dict[str, Any]
 
 # Events that are matched before any event is timed.
 WARMING = 20
-# How often all events are timed; the median counts, and the spread is shown.
+# How often what is timed is repeated; the median counts, and the spread is shown.
 RUNS = 3
 
 
 class PaperContestant:
-    """An algorithm of the papers."""
+    """An algorithm of the papers.
 
-    def __init__(self, point: Point, rules: Mapping[int, str]) -> None:
+    One that has a limit of its own is given the budget's, so that it has as much memory as others.
+    """
+
+    def __init__(self, point: Point, rules: Mapping[int, str], budget: Budget) -> None:
         self.rules = len(rules)
-        self.algorithm = ALGORITHMS[point.algorithm](rules, **point.switches)
+        kind = ALGORITHMS[point.algorithm]
+        limit = {"budget": budget.bytes} if kind.budgeted else {}
+        self.algorithm = kind(rules, **limit, **point.switches)
 
     def match(self, event: Event) -> list[Any]:
         return self.algorithm.match(event)
@@ -94,7 +99,7 @@ class PaperContestant:
 class EngineContestant:
     """Matchwood's own engine, one event at a time."""
 
-    def __init__(self, point: Point, rules: Mapping[int, str]) -> None:
+    def __init__(self, point: Point, rules: Mapping[int, str], budget: Budget) -> None:
         self.matcher = Matcher(rules)
 
     def match(self, event: Event) -> list[Any]:
@@ -140,7 +145,7 @@ class BatchContestant(EngineContestant):
             all_at_once()
             runs.append((time.process_time() - begun) / len(events))
         return {
-            **repeated(runs),
+            **repeated("match_ms", runs),
             "events": len(events),
             "matches": rows / len(events),
             "selectivity": rows / len(events) / len(self.matcher),
@@ -177,7 +182,7 @@ def timed(
                     after()
     shortest = seconds.min(axis=0)
     return {
-        **repeated(seconds.mean(axis=1).tolist()),
+        **repeated("match_ms", seconds.mean(axis=1).tolist()),
         "match_p50_ms": float(np.median(shortest) * 1e3),
         "match_deviation_ms": float(np.std(shortest) * 1e3),
         "events": len(events),
@@ -186,9 +191,9 @@ def timed(
     }
 
 
-def repeated(seconds: list[float]) -> Figures:
-    """Milliseconds per event: the median of several runs, and the least and the most."""
+def repeated(name: str, seconds: list[float]) -> Figures:
+    """A figure in milliseconds: the median of several runs, and the least and the most."""
     return {
-        "match_ms": float(np.median(seconds) * 1e3),
-        "match_ms_spread": [min(seconds) * 1e3, max(seconds) * 1e3],
+        name: float(np.median(seconds) * 1e3),
+        f"{name}_spread": [min(seconds) * 1e3, max(seconds) * 1e3],
     }

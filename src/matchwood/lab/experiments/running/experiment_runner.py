@@ -40,7 +40,7 @@ def run(
             figures = _bound(step, results) or worker.measure(step.point, budget)
             figures = held(step.point, figures, results)
             counted[figures["status"]] += 1
-            report(number, len(steps), step.point, results.add(step.point, figures))
+            report(number, len(steps), step.point, results.add(step.point, figures, budget))
     return counted
 
 
@@ -68,4 +68,4 @@ def held(made: Point, figures: dict[str, Any], results: Results) -> dict[str, An
     if engine is None or engine["status"] != MEASURED or engine["answers"] == figures["answers"]:
         return figures
     reason = f"{made.said()} answers differently from the engine"
-    return {"status": WRONG, "reason": reason, "versions": figures.get("versions")}
+    return {"status": WRONG, "reason": reason}

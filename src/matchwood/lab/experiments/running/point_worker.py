@@ -14,11 +14,11 @@ import subprocess
 import sys
 import time
 from dataclasses import asdict
-from importlib.metadata import version
 from pathlib import Path
 from select import select
 from typing import Any
 
+from matchwood.lab.bench.machine import core_times, waited
 from matchwood.lab.bench.processes import status
 from matchwood.lab.experiments.running.points import Budget, Point
 
@@ -61,7 +61,7 @@ class Worker:
         asked = json.dumps({"point": asdict(point), "budget": asdict(budget)}) + "\n"
         process.stdin.write(asked.encode())
         limit: float = STARTING
-        started, most = processor_time(process.pid), budget.gib * 2**30
+        started = processor_time(process.pid)
         before: int | None = None
         while True:
             ready, _, _ = select([process.stdout], [], [], LOOK)
@@ -77,7 +77,7 @@ class Worker:
                 before, limit = resident(process.pid), budget.seconds
                 started = processor_time(process.pid)
             memory = resident(process.pid)
-            if memory - (before or 0) > most:
+            if memory - (before or 0) > budget.bytes:
                 return self._given_up(OVER, f"more than {budget.gib:g} GiB")
             if processor_time(process.pid) - started > limit:
                 return self._given_up(LATE, f"more than {limit:g} s")
@@ -137,6 +137,7 @@ def main() -> None:
     for line in sys.stdin:
         asked = json.loads(line)
         point, budget = Point(**asked["point"]), Budget(**asked["budget"])
+        begun = core_times()
         try:
             figures = {"status": MEASURED, **bench.measure(point, budget)}
         except (OverBudget, MemoryError) as error:
@@ -147,11 +148,8 @@ def main() -> None:
             figures = {"status": REFUSED, "reason": str(error)}
         except Exception as error:
             figures = {"status": FAILED, "reason": f"{type(error).__name__}: {error}"}
-        print(json.dumps({**figures, "versions": versions()}), file=out, flush=True)
-
-
-def versions() -> dict[str, str]:
-    return {name: version(name) for name in ("matchwood", "numba", "numpy", "pyarrow")}
+        figures["waited_for_a_core"] = waited(begun)
+        print(json.dumps(figures), file=out, flush=True)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,10 @@ class Budget:
     gib: float
     events: int  # the same for all contestants
 
+    @property
+    def bytes(self) -> int:
+        return int(self.gib * 2**30)
+
 
 # The budget of a point at each scale.
 BUDGETS = {

@@ -1,4 +1,4 @@
-"""Results: one line of JSON per point, with machine, versions and seed.
+"""Results: one line of JSON per point, with machine, versions, commit, budget and seed.
 
 Lines are only ever appended, so that an interrupted run goes on where it was. If a point is there
 twice, the last line counts.
@@ -13,12 +13,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from matchwood.lab.bench.machine import machine
+from matchwood.lab.bench.machine import machine, versions
 from matchwood.lab.bench.reporting import rounded
 from matchwood.lab.experiments.experiment import Experiment, Measure
 from matchwood.lab.experiments.measured import NO_MEMORY, NO_TIME, Lines, Measured, Spreads
 from matchwood.lab.experiments.running.point_worker import LATE, MEASURED, OVER
-from matchwood.lab.experiments.running.points import Point, point
+from matchwood.lab.experiments.running.points import Budget, Point, point
 
 # Why a point has no figures, by its status.
 WHY = {OVER: NO_MEMORY, LATE: NO_TIME}
@@ -50,13 +50,15 @@ class Results:
     def get(self, made: Point) -> dict[str, Any] | None:
         return self.records.get(made.key)
 
-    def add(self, made: Point, figures: Mapping[str, Any]) -> dict[str, Any]:
+    def add(self, made: Point, figures: Mapping[str, Any], budget: Budget) -> dict[str, Any]:
         """Append the result of a point at once."""
         record = {
             "point": asdict(made),
             "seed": made.settings.get("seed"),
             "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             **{name: _rounded(value) for name, value in figures.items()},
+            "budget": asdict(budget),
+            "versions": versions(),
             "machine": machine(),
         }
         self.path.parent.mkdir(parents=True, exist_ok=True)

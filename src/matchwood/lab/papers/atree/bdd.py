@@ -66,6 +66,7 @@ class Bdd(Algorithm):
 
     name = "BDD"
     paper = "Campailla et al. 2001; Ji, Jacobsen 2021, §2"
+    budgeted = True
     default_budget: ClassVar[int] = 4 << 30
 
     def __init__(self, rules: Rules = (), *, budget: int | None = None) -> None:

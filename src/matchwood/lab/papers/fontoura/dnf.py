@@ -3,7 +3,7 @@
 Each rule becomes the conjunctions of its disjunctive normal form, without those that contradict
 themselves. Equal conjunctions, of one rule or of many, are indexed once, with the rules of each: a
 rule is true where one of its conjunctions is. The normal form can be exponentially
-larger than the rule; beyond a budget of literals the build stops with `OverBudget`.
+larger than the rule; beyond a budget of bytes the build stops with `OverBudget`.
 """
 
 from __future__ import annotations
@@ -18,8 +18,11 @@ from matchwood.lab.papers.fontoura.delta import Delta
 from matchwood.lab.papers.shared.forms import Forms, forms
 from matchwood.lab.papers.shared.protocol import OverBudget, Rules
 
-# The most literals of the normal forms of all rules of an index: one GiB.
-BUDGET = 1 << 28
+# The most bytes of the normal forms of all rules of an index.
+BUDGET = 1 << 30
+
+# Bytes of a literal of a normal form.
+_LITERAL_BYTES = 4
 
 
 class Dnf(Delta):
@@ -32,11 +35,12 @@ class Dnf(Delta):
     >>> Dnf({"wide": wide})
     Traceback (most recent call last):
     ...
-    matchwood.lab.papers.shared.protocol.OverBudget: the normal forms have over 268,435,456...
+    matchwood.lab.papers.shared.protocol.OverBudget: the normal forms take over 1,073,741,824...
     """
 
     name = "DNF"
     paper = "Fontoura et al. 2010, §5.2"
+    budgeted = True
 
     def __init__(self, rules: Rules = (), budget: int = BUDGET, walk: bool = False) -> None:
         self.budget = budget
@@ -79,10 +83,10 @@ class DisjunctIndex(AnnotationIndex):
 
 def expand(forms: Forms, budget: int = BUDGET) -> tuple[Conjunctions, Int32Array]:
     """The conjunctions of the normal forms of all rules, and the rule of each."""
-    start, literals, rules, over = kernels.expand(*forms, budget)
+    start, literals, rules, over = kernels.expand(*forms, budget // _LITERAL_BYTES)
     if over >= 0:
         raise OverBudget(
-            f"the normal forms have over {budget:,} literals, at rule {over + 1:,} of "
+            f"the normal forms take over {budget:,} bytes, at rule {over + 1:,} of "
             f"{len(forms.start) - 1:,}: take fewer or simpler rules, or raise the budget"
         )
     return Conjunctions(start, literals), rules

@@ -25,8 +25,8 @@ from matchwood.lab.papers.le_subscribe.subscription_algorithm import (
 )
 from matchwood.lab.papers.shared.protocol import OverBudget, Rules
 
-# The most rules in the sets of one level, and also the most edges of all levels together.
-BUDGET = 1 << 25
+# The most bytes of the edges of all levels, with the sets of rules of one level.
+BUDGET = 1 << 28
 
 
 class Gough(FixedSubscriptions):
@@ -40,6 +40,7 @@ class Gough(FixedSubscriptions):
     name = "Gough"
     paper = "Gough, Smith 1995; Fabret et al. 2000, §3.1, Figure 3"
     updates = False
+    budgeted = True
 
     def __init__(self, rules: Rules = (), budget: int = BUDGET) -> None:
         self.budget = budget
@@ -61,13 +62,13 @@ class Gough(FixedSubscriptions):
             low[subscriptions.owner[on_axis]] = subscriptions.rows[on_axis, LOW]
             high[subscriptions.owner[on_axis]] = subscriptions.rows[on_axis, HIGH]
             *level, start, members = kernels.build_level(
-                start, members, low, high, self.budget - edges
+                start, members, low, high, self.budget - kernels.EDGE_BYTES * edges
             )
             if len(start) == 0:
                 raise OverBudget(
-                    f"the tree of {rules:,} rules has more than {self.budget:,} edges, or rules at "
-                    f"one of its levels, from its level {len(self._levels) + 1} of "
-                    f"{len(self._order)} on: take fewer rules, or raise the budget"
+                    f"the tree of {rules:,} rules takes more than {self.budget:,} bytes, from its "
+                    f"level {len(self._levels) + 1} of {len(self._order)} on: take fewer rules, or "
+                    "raise the budget"
                 )
             self._levels.append(tuple(level))
             edges += len(level[1])

@@ -15,6 +15,9 @@ _DEAD = -1
 # The low end where a rule does not have the attribute.
 ANY = -1
 
+# Bytes of an edge, which are where it begins and its node, and of a rule in a set.
+EDGE_BYTES, MEMBER_BYTES = 8, 4
+
 
 @lean
 def walk(order, node_at, start, begins, child, rest, codes):
@@ -128,7 +131,8 @@ def build_level(set_start, sets, low, high, budget):
     """The edges of one level's nodes, and the sets of rules of the next, each once.
 
     Node n has the edges start[n] to start[n + 1], which begin at a code and lead to a node, and
-    `rest`; sets without any element are _DEAD. Nothing is returned where it is over budget.
+    `rest`; sets without any element are _DEAD. Nothing is returned where edges and sets take more
+    bytes than the budget.
     """
     nodes = len(set_start) - 1
     start = np.zeros(nodes + 1, np.int64)
@@ -152,7 +156,7 @@ def build_level(set_start, sets, low, high, budget):
                 target, next_start, members, table, count = _number_of(
                     items, width, next_start, members, table, count
                 )
-            if next_start[count] > budget or (i >= 0 and edges >= budget):
+            if MEMBER_BYTES * next_start[count] + EDGE_BYTES * edges > budget:
                 return start[:0], begins[:0], child[:0], rest[:0], start[:0], members[:0]
             if i < 0:
                 rest[node] = target

@@ -39,6 +39,7 @@ class Algorithm(ABC):
     paper: ClassVar[str]  # authors, year and section
     updates: ClassVar[bool] = True  # whether `add` and `remove` are part of the algorithm
     approximate: ClassVar[bool] = False  # whether `match` may return rules that are not true
+    budgeted: ClassVar[bool] = False  # whether it takes `budget=`, the most bytes to build with
     work: Work = Work()
 
     def __init__(self, rules: Rules = ()) -> None:
