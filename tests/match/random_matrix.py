@@ -26,6 +26,8 @@ from matchwood.language import evaluate, parse
 from matchwood.language.events import Event
 from matchwood.language.named_lists import NamedList
 from matchwood.language.tree import And, IsNull, Not, Or, Xnor, Xor
+from matchwood.match.batch.sweep.sweep_kernels import MOST_OPERANDS
+from matchwood.match.event.bound_kernels import MOST_INTERVALS
 
 # The parent of each kind of `text0`, for `isa`.
 KINDS = {"ab": "a", "x": "a", "aXb": "ab", "2026-01-31": "x"}
@@ -34,6 +36,13 @@ SCHEMA = Schema.from_dict(
 )
 
 NAMED = {name: NamedList(values) for name, values in LISTS.items()}
+
+# Values of the longest `in`, more than the intervals of a predicate that bounds are drawn from.
+LONGEST_LIST = 3 * MOST_INTERVALS
+
+# Operands of the widest rules, and the share of the events that have an attribute which is rare.
+WIDEST = MOST_OPERANDS + 44
+RARELY = 0.04
 
 FALSE, UNDEFINED, TRUE = 0, 1, 2
 TRUTH = {False: FALSE, None: UNDEFINED, True: TRUE}
@@ -44,7 +53,9 @@ class Source:
     """A seeded source of predicates, rules and events.
 
     `few` attributes have a handful of constants and `many` have thousands; `mixed` ones have
-    constants of every family, `text` ones patterns, and events never have `absent` ones.
+    constants of every family, `text` ones patterns, and events never have `absent` ones. Most
+    events have most of the others, and few events have those that are `rare`, so that at most 64
+    events of a batch have them.
     """
 
     def __init__(self, seed, lazy=False):
@@ -52,6 +63,7 @@ class Source:
         self.lazy = lazy
         kinds = ((FEW, 4), (MANY, 3), (MIXED, 3), (STRINGY, 2), (ABSENT, 2))
         self.attributes = [f"{kind}{i}" for kind, count in kinds for i in range(count)]
+        self.rare = {f"{kind}{count - 1}" for kind, count in kinds}
         self.random.shuffle(self.attributes)  # so that any of them may be the first of an index
 
     def pick(self, some):
@@ -107,7 +119,8 @@ class Source:
         if shape < 7:
             return f"{name} {maybe_not}between {family()} and {family()}"
         if shape < 9:
-            values = [family() for _ in range(self.random.randrange(1, 6))]
+            most = LONGEST_LIST if kind == MANY and self.random.random() < 0.2 else 6
+            values = [family() for _ in range(self.random.randrange(1, most))]
             return f"{name} {maybe_not}in ({', '.join(values)})"
         return name
 
@@ -196,7 +209,11 @@ class Source:
                 chosen = null
             elif dice < 0.2:
                 chosen = over[self.pick(self.attributes)] or every
-            yield self._shape(chosen, self.random.randrange(4))
+            if self.random.random() < 0.002:  # more operands than a step of a sweep takes
+                operands = [self.pick(every) for _ in range(WIDEST)]
+                yield self.pick((And, Or)), operands
+            else:
+                yield self._shape(chosen, self.random.randrange(4))
 
     def _shape(self, chosen, depth):
         dice = self.random.random()
@@ -214,7 +231,7 @@ class Source:
         event = {}
         for name in self.attributes:
             kind = name.rstrip("0123456789")
-            if kind != ABSENT and self.random.random() < 0.75:
+            if kind != ABSENT and self.random.random() < (RARELY if name in self.rare else 0.75):
                 event[name] = self._value(kind)
         return event
 

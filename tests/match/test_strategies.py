@@ -25,17 +25,16 @@ class Size:
 
 
 # Sizes on both sides of each limit: the `and`s of a leaf of cells, the nodes that make cells worth
-# a try, the nodes of a small index, and the events of a mask.
+# a try, the nodes of a small index, and the events of a mask. Every size is tried in each state.
 SIZES = {
     "few": Size(12, 12, EVENTS + 1),
     "a mask": Size(90, 60, EVENTS),
     "below a leaf": Size(LEAF // 2, 120, 500),
-    "several leaves": Size(3 * LEAF, 300, 700),
-    "lazy": Size(700, 250, 300, lazy=True),
-    "worth cells": Size(FEWEST + 900, 700, 500),
-    "large": Size(SMALL + 4_000, 1_500, 700),
+    "several leaves": Size(3 * LEAF, 300, 500),
+    "lazy": Size(1_000, 400, 220, lazy=True),
+    "worth cells": Size(3 * FEWEST, 700, 150),
+    "large": Size(SMALL + 4_000, 1_500, 82),
 }
-PAIRS = sum(size.rules * size.events for size in SIZES.values())
 
 
 def built(matrix, folder):
@@ -72,6 +71,25 @@ def in_parts(matrix, folder):
 
 
 STATES = {"built": built, "merged": merged, "loaded": loaded, "in parts": in_parts}
+PAIRS = len(STATES) * sum(size.rules * size.events for size in SIZES.values())
+
+# The strategies that are possible for all rules; for those that nothing is evaluated on demand for;
+# and for so many rules that bounds, and cells, are worth a try.
+ALWAYS = (
+    *("push", "push, small index", "push, large index"),
+    *("cells, all literals", "cells, likely literals", "learning"),
+)
+IN_CODES = ("bounds, all literals", "bounds, likely literals", "jumps", "walk")
+SWEEPS = {"sweep", "sweep, little memory"}
+
+
+def expected_strategies(size):
+    singles = (*ALWAYS, *(() if size.lazy else IN_CODES))
+    if size.rules > 2 * FEWEST:
+        singles = (*singles, "bounds", "cells")
+    return SWEEPS | {
+        f"{how}, {one}" for how in ("one event", "batch one by one") for one in singles
+    }
 
 
 @pytest.fixture(scope="module")
@@ -92,39 +110,33 @@ def matrix_of(matrices, name, seed):
 QUICK = ("few", "below a leaf")
 
 
-def marks(name, state):
-    """All tests of a size run in one process, which then makes its rules and events only once.
-
-    The largest takes as long as half of the others together, in each state.
-    """
+def marks(name):
+    """All tests of a size run in one process, which then makes its rules and events only once."""
     found = [pytest.mark.xdist_group(f"strategies: {name}")]
     if name not in QUICK:
         found.append(pytest.mark.slow)
-    if (name, state) == ("large", "in parts"):
-        found.append(pytest.mark.long)
     return found
 
 
-CASES = [
-    pytest.param(name, state, marks=marks(name, state))
-    for name in SIZES
-    for state in (STATES if name != "large" else ("built", "in parts"))
-]
+CASES = [pytest.param(name, state, marks=marks(name)) for name in SIZES for state in STATES]
 
 
 @pytest.mark.parametrize(("name", "state"), CASES)
 def test_every_strategy(name, state, matrices, tmp_path, request):
-    """`--strategy-pairs`: pairs of a rule and an event that each strategy is compared on."""
+    """`--strategy-pairs`: pairs of a rule and an event, in all states together."""
     rounds = -(-request.config.getoption("--strategy-pairs") // PAIRS)
     for seed in range(rounds):
         matrix = matrix_of(matrices, name, seed)
         matcher = STATES[state](matrix, tmp_path)
         matcher.join()
         alive = np.array([rule_id in matcher for rule_id in matrix.rules])
+        tried = set()
         for strategy, match in forced_strategies(matcher):
+            tried.add(strategy)
             found = match(matcher, matrix.events, len(matrix.rules))
             wrong = matrix.differences(found, alive)
             assert not wrong, f"{strategy}, seed {seed}: {wrong}"
+        assert tried == expected_strategies(SIZES[name])
 
 
 def test_the_sizes_have_enough_pairs():
