@@ -8,7 +8,8 @@ unexport PYTHONDONTWRITEBYTECODE
 
 VENV := .venv
 PYTHON_BIN := $(VENV)/bin/python
-EXTRAS := dev,spark,service,bench
+BESIDE_SPARK := dev,service,bench
+EXTRAS := $(BESIDE_SPARK),spark,connect
 # Build tools are pinned like the rest, so that packages are built with these and not in isolation.
 # PySpark comes as a source package, which setuptools and wheel build.
 BUILD_TOOLS := hatchling editables setuptools wheel
@@ -172,7 +173,14 @@ $(STAMP):
 	@scripts/venv.sh $(VENV)
 	@echo "installing matchwood and its tools into $(VENV): a minute or two, this once"
 	@$(PYTHON_BIN) $(INSTALL) -c constraints.txt $(BUILD_TOOLS)
-	@$(PYTHON_BIN) $(INSTALL) -c constraints.txt --no-build-isolation -e '.[$(EXTRAS)]'
+	@# PySpark is downloaded and built beside the others, which takes as long as all of them.
+	@$(PYTHON_BIN) -m pip wheel --quiet --disable-pip-version-check -c constraints.txt \
+		--no-build-isolation --no-deps --wheel-dir $(VENV)/wheels pyspark & pyspark=$$!; \
+	$(PYTHON_BIN) $(INSTALL) -c constraints.txt --no-build-isolation -e '.[$(BESIDE_SPARK)]' \
+		|| { kill $$pyspark; exit 1; }; \
+	wait $$pyspark
+	@$(PYTHON_BIN) $(INSTALL) -c constraints.txt --no-build-isolation --find-links $(VENV)/wheels -e '.[$(EXTRAS)]'
+	@rm -rf $(VENV)/wheels
 	@rm -f $(VENV)/installed-* $(VENV)/spark-classes.jsa
 	@touch $@
 
