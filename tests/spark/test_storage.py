@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("pyspark")
 
 from matchwood.spark.endpoints import Sink
-from matchwood.spark.storage import exists, messages
+from matchwood.spark.storage import exists, messages, was_stopped
 
 pytestmark = pytest.mark.spark
 
@@ -31,6 +31,14 @@ def test_messages_have_a_key_and_headers(spark):
         ("key", b"k1"),
     ]
     assert json.loads(sent[0].value)["key"] == "k1"  # and not base 64, whatever the key is now
+
+
+def test_a_time_out_of_a_store_is_no_stop():
+    assert was_stopped(Exception("[SPARK_JOB_CANCELLED] Job 3 cancelled"))
+    assert was_stopped(Exception("java.nio.channels.ClosedByInterruptException"))
+    interrupted = "java.io.InterruptedIOException\n  Caused by: java.lang.InterruptedException"
+    assert was_stopped(Exception(interrupted))
+    assert not was_stopped(Exception("java.io.InterruptedIOException: rules: connect timed out"))
 
 
 def test_whether_a_path_exists(spark, tmp_path):

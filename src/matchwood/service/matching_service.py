@@ -35,7 +35,10 @@ class MatchingService(ABC):
         self.loading = LoadingProgress()
         self.closing = asyncio.Event()
         self.request_bytes = ByteLimit(settings.limits.request_bytes)
-        self.reader_budget = ByteBudget(settings.limits.reader_bytes)
+        # Answers that are made as a whole take none of the room of those that are sent in pieces:
+        # who reads the former slowly must not stop deliveries.
+        self.answer_budget = ByteBudget(settings.limits.reader_bytes // 2)
+        self.reader_budget = ByteBudget(settings.limits.reader_bytes - self.answer_budget.total)
         self.match_rate = RateLimit(settings.limits.matches_per_second, "too-many-matches")
         self.threads = ThreadPoolExecutor(max(2, settings.threads), "work")
         self.bulk_threads = ThreadPoolExecutor(max(1, settings.threads), "bulk")
@@ -76,8 +79,8 @@ class MatchingService(ABC):
     def bytes_of_requests(self) -> dict[str, float]:
         """How much memory requests and answers take, as part of the figures."""
         return {
-            "reader_bytes": self.reader_budget.taken,
-            "reader_bytes_limit": self.reader_budget.total,
+            "reader_bytes": self.reader_budget.taken + self.answer_budget.taken,
+            "reader_bytes_limit": self.reader_budget.total + self.answer_budget.total,
             "request_bytes": self.request_bytes.taken,
             "request_bytes_limit": self.request_bytes.total,
         }

@@ -76,7 +76,8 @@ class Metrics:
         )
         self.connections_closed = Counter(
             "matchwood_connections_closed",
-            "Connections that were refused, or closed because a request did not arrive in time",
+            "Connections that were refused, or closed because a request did not arrive in time "
+            "or an answer was not taken",
             ("reason",),
             registry=registry,
         )

@@ -30,8 +30,9 @@ _PARTICULARS = r"( at column \d+|, found .*)$"
 _TOPICS = ("topic", "subscribe", "subscribePattern", "dbtable")
 # The name of an error condition, such as "[PATH_NOT_FOUND] ", before the sentence.
 _CONDITION = re.compile(r"\[[A-Z0-9_.]+\] ")
-# What Java says when a thread is interrupted, and Spark when a job is cancelled.
-_STOPPED = re.compile(r"\bInterrupted\w*Exception|ByInterruptException|SPARK_JOB_CANCELLED")
+# What Java says when a thread is interrupted, and Spark when a job is cancelled. Stores of objects
+# say InterruptedIOException of a time-out, too, which stops nothing.
+_STOPPED = re.compile(r"\bInterruptedException|ByInterruptException|SPARK_JOB_CANCELLED")
 # The SQL state behind the sentence.
 _STATE = re.compile(r" ?SQLSTATE: \w+")
 

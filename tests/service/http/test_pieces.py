@@ -73,7 +73,7 @@ def test_a_long_poll_is_complete_and_in_order(service: Served) -> None:
 
 def test_who_takes_nothing_makes_room_for_others(tmp_path, caplog) -> None:
     """With room for one large event, a reader that is stuck is disconnected after a second."""
-    limits = {"reader_bytes": 400 << 10, "reader_seconds": 1.0}
+    limits = {"reader_bytes": 800 << 10, "reader_seconds": 1.0}
     with served(settings_in(tmp_path, limits=limits)) as running:
         made = running.subscribe("stuck = 1")
         for _ in range(20):

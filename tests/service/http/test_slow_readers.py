@@ -14,7 +14,7 @@ from matchwood.client import Client
 from service.delivery.test_webhooks import until
 from service.serving import Served, served, settings_in
 
-LIMITS = {"reader_seconds": 1.0, "reader_bytes": 20 << 20, "answer_bytes": 13 << 20}
+LIMITS = {"reader_seconds": 1.0, "reader_bytes": 40 << 20, "answer_bytes": 13 << 20}
 TEXT = "x" * 60_000
 # An answer to so many events has 12 MB, which is more than the operating system buffers.
 MATCHED = json.dumps({"events": [{"a": 1}] * 5})
@@ -65,7 +65,7 @@ def test_whoever_reads_nothing_is_disconnected(full: Served, name: str, caplog) 
     before = count()
     with unread(full, *UNREAD[name]) as connection:
         until(lambda: count() == before + 1)
-        assert full.service.reader_budget.taken == 0
+        assert full.service.bytes_of_requests()["reader_bytes"] == 0
         connection.settimeout(5)
         received = b""
         with contextlib.suppress(ConnectionError):
@@ -78,7 +78,7 @@ def test_whoever_reads_nothing_is_disconnected(full: Served, name: str, caplog) 
 def test_answers_to_match_have_limits_of_bytes(full: Served) -> None:
     """Of one answer, and of all that are being sent together; small ones are always answered."""
     with unread(full, *UNREAD["matches"]), httpx.Client(base_url=full.url, timeout=60) as http:
-        budget = full.service.reader_budget
+        budget = full.service.answer_budget
         until(lambda: budget.taken > 12_000_000)
         headers = {"Content-Type": "application/json"}
 
@@ -99,6 +99,23 @@ def test_answers_to_match_have_limits_of_bytes(full: Served) -> None:
         assert too_large.json()["type"] == "urn:matchwood:problem:answer-too-large"
         limited = {**json.loads(TOO_MANY), "limit": 1}
         assert ask(json.dumps(limited)).status_code == 200
+
+
+def test_what_was_changed_is_answered_in_any_case(full: Served) -> None:
+    """Who was told to try again would publish everything twice."""
+    budget = full.service.answer_budget
+    room = budget.take_now(budget.total)
+    assert room is not None
+    try:
+        with httpx.Client(base_url=full.url, timeout=60) as http:
+            answer = http.post("/events", json=[{"event": {"c": n}} for n in range(3_000)])
+            assert answer.status_code == 202
+            assert len(answer.content) > 64 << 10
+            headers = {"Content-Type": "application/json"}
+            assert http.post("/match", content=MATCHED, headers=headers).status_code == 503
+        assert full.service.reader_budget.taken == 0  # streams and polls have room all the same
+    finally:
+        room.shrink(0)
 
 
 def test_pages_of_long_rules_are_shorter(full: Served) -> None:

@@ -44,6 +44,7 @@ What they share:
 - `processes`: the memory and processor time of a program and the processes that it started.
 - `process_memory`: what the memory of a process is made of.
 - `kernel`: the kernels of a matcher, without encoding and without ids.
+- `pair_checksum`: the pairs of a batch as one number, to compare ways of matching by.
 - `scanner`: the compiled Scan that the engine is compared with; `rule_scan` lays rules out for it,
   and `scan_kernels` has the words of a rule and the kernels.
 - `spark_plain`: how Spark alone would match.

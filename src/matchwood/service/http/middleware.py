@@ -32,6 +32,8 @@ UPLOADS = {("PUT", "/rules"), ("POST", "/subscriptions/bulk")}
 LIST_UPLOADS = ("PUT", "/lists/")
 # Requests whose bodies are read piece by piece and not kept.
 UNKEPT = {("POST", "/subscriptions/bulk")}
+# Requests other than GET that change nothing, so that they may be repeated.
+QUESTIONS = {("POST", "/match"), ("POST", "/check"), ("POST", "/explain")}
 # Bytes, beyond those of a rule, of a body that is sent without a key.
 UNKNOWN_BYTES = 256 << 10
 # Paths that are requested all the time, and are not logged if all is well.
@@ -68,7 +70,8 @@ class RequestMiddleware:
                 started_answer = True
                 status = message["status"]
 
-        answer = SlicedAnswer(send, self._service.reader_budget)
+        asks = scope["method"] in ("GET", "HEAD") or (scope["method"], scope["path"]) in QUESTIONS
+        answer = SlicedAnswer(send, self._service.answer_budget if asks else None)
 
         try:
             limit = self._limit(scope, headers)

@@ -1,8 +1,9 @@
 """Answers that are sent piece by piece, so that slow readers cost little memory.
 
 A piece is made when the one before it has been taken, and its bytes count against a budget that
-all answers share. An answer that is made as a whole counts against it with all of its bytes, and is
-refused if there is no room. Who takes nothing is disconnected (`connections`).
+all pieces share. An answer that is made as a whole counts against another one with all of its
+bytes, and is refused if there is no room there, unless something has been changed already. Who
+takes nothing is disconnected (`connections`).
 """
 
 from __future__ import annotations
@@ -38,10 +39,11 @@ class NoRoom(Exception):
 class SlicedAnswer:
     """Hands what an application sends on in slices; a large answer takes room until it is closed.
 
-    Raises `NoRoom` before anything of the answer is sent.
+    Raises `NoRoom` before anything of the answer is sent. Without a budget it never does so, for
+    requests that must not be repeated: they have changed something when they are answered.
     """
 
-    def __init__(self, send: Send, budget: ByteBudget) -> None:
+    def __init__(self, send: Send, budget: ByteBudget | None) -> None:
         self._send = send
         self._budget = budget
         self._room: BudgetRoom | None = None
@@ -49,7 +51,7 @@ class SlicedAnswer:
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             size = _length(message)
-            if size > SLICE_BYTES:
+            if size > SLICE_BYTES and self._budget is not None:
                 self._room = self._budget.take_now(size)
                 if self._room is None:
                     raise NoRoom(size, self._budget.total)
