@@ -88,9 +88,18 @@ def test_another_schema_is_used_from_then_on() -> None:
     with pytest.raises(RuleError, match="no node 'table'"):
         m.use_schema(of({"a": "b"}))
     assert len(m.match({"kind": "stand", "x": 1})) == 41
-    m.update(dict.fromkeys(range(41), "x = 1"))
+    m.use_schema(of({"stand": "table"}))
+    m[41] = "isa(kind, 'table') and x = 1"  # whose part is made while the schema changes
+    made = m.store._part
+    with pytest.MonkeyPatch.context() as patch:
+        other = of({"desk": "table"})
+        patch.setattr(m.store, "_part", lambda *given: (made(*given), m.use_schema(other))[0])
+        m.match_batch([{"kind": "stand", "x": 1}] * 1_000)
+    assert len(m.match({"kind": "desk", "x": 1})) == 42
+    assert m.match_batch([{"kind": "desk", "x": 1}] * 1_000).num_rows == 42_000
+    m.update(dict.fromkeys(range(42), "x = 1"))
     m.use_schema(None)  # the rules that asked are gone
-    assert len(m.match({"kind": "stand", "x": 1})) == 41
+    assert len(m.match({"kind": "stand", "x": 1})) == 42
 
 
 # Orders of a domain's own, where the schema is not enforced

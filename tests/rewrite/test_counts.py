@@ -6,6 +6,7 @@ import random
 import pytest
 
 from matchwood import Matcher
+from matchwood.index.build.index_form import index_form
 from matchwood.language import evaluate, parse
 from matchwood.language.tree import AtLeast, walk
 from matchwood.rewrite import counts
@@ -65,6 +66,17 @@ def test_the_smaller_of_both_ways_is_written():
 def test_large_thresholds_stay(count, of):
     tree = parse(f"at_least({count}, {', '.join(['a = 1'] * of)})")
     assert expand_counts(tree) is tree
+
+
+def test_thresholds_make_no_rule_much_larger():
+    """Below a test of truth the nodes of a threshold are copied, and a rule may have many."""
+    nine = ", ".join(f"a{n} = 1" for n in range(9))
+    for form in ("({}) is unknown", "{} xor b", "{}"):
+        rules = [form.format(f"at_least(3, {nine})")] * 500
+        tree = parse(" or ".join(f"({rule})" for rule in rules))
+        assert index_form(tree).size < 12 * tree.size
+    short = parse("(at_least(2, a, b, c)) is not true")
+    assert not any(isinstance(node, AtLeast) for node in walk(index_form(short)))
 
 
 def test_rules_with_thresholds_need_no_evaluation():

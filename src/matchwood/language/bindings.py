@@ -348,14 +348,16 @@ def ratio(value: Value) -> Ratio | None:
     if isinstance(number, Ratio):
         return number
     if isinstance(number, int):
-        return Ratio(number, 1) if number.bit_length() <= MAX_SUM_BITS else None
-    if not number.is_finite():
+        made = Ratio(number, 1)
+    elif number.is_finite():
+        sign, digits, exponent = number.as_tuple()
+        if max(len(digits), abs(exponent)) > MAX_SUM_BITS // 3:  # a digit has more than three bits
+            return None
+        over = int(Decimal((sign, digits, 0)))
+        made = Ratio(over * 10**exponent, 1) if exponent > 0 else Ratio(over, 10**-exponent)
+    else:
         return None
-    sign, digits, exponent = number.as_tuple()
-    if max(len(digits), abs(exponent)) > MAX_SUM_BITS // 3:  # a digit has more than three bits
-        return None
-    over = int(Decimal((sign, digits, 0)))
-    return Ratio(over * 10**exponent, 1) if exponent > 0 else Ratio(over, 10**-exponent)
+    return made if made.bits <= MAX_SUM_BITS else None
 
 
 def _compare(left: Value, op: str, right: Value) -> Truth:

@@ -51,9 +51,11 @@ def spelled_out(schema: Definitions, tree: Node) -> Node:
             inside = spelled_out(schema.inside(node.attribute), node.rule)
             return Elements(node.kind, node.attribute, inside)
         if isinstance(node, Comparison | Between) and compares_by_own_order(schema, node):
-            if isinstance(node.attribute, Lowered):
+            domain = schema.attributes[unlowered(node.attribute)].domain
+            if not isinstance(node.attribute, Lowered):
+                return _spelled_predicate(node, domain)
+            if domain.family is node.family:
                 raise RuleError(_in_lower_case(node))
-            return _spelled_predicate(node, schema.attributes[node.attribute].domain)
         return node
 
     return fold(tree, rebuilt)

@@ -27,13 +27,15 @@ class _Pauses:
         with self._lock:
             if not self._threads:
                 self._enabled = gc.isenabled()
-                gc.disable()
+            # In this order, here and at the end: a fork in between finds whose pause it was.
             self._threads.append(threading.get_ident())
+            gc.disable()
 
     def end(self) -> None:
         with self._lock:
+            if len(self._threads) == 1:
+                self._resume()
             self._threads.remove(threading.get_ident())
-            self._resume()
 
     def after_fork(self) -> None:
         """Other threads are not in a forked process, so they never end their pauses there."""
@@ -41,10 +43,11 @@ class _Pauses:
         if self._threads:
             own = threading.get_ident()
             self._threads = [thread for thread in self._threads if thread == own]
-            self._resume()
+            if not self._threads:
+                self._resume()
 
     def _resume(self) -> None:
-        if not self._threads and self._enabled:
+        if self._enabled:
             gc.enable()
 
 

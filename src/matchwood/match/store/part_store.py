@@ -365,8 +365,11 @@ class PartStore:
         except Exception as error:
             _log.warning("pending rules cannot be built and are evaluated", exc_info=error)
             return None
-        found = BuiltPending(part, built.order.astype(np.int32))
-        self._for_batches = pending, found
+        with self.lock:
+            if part.context.schema is not self.schema:  # it changed while the part was made
+                part = part.asking(self._context())
+            found = BuiltPending(part, built.order.astype(np.int32))
+            self._for_batches = pending, found
         return found
 
     def _gather(self, pending: Sequence[PendingRule]) -> None:
