@@ -147,7 +147,6 @@ UNCOMPILED_TOO = {
 IN_THE_SIMULATOR = "test_gpu_strategy.py"
 # Random tests that take seconds. To follow their lines doubles that, and other tests run the same.
 NOT_FOLLOWED = {
-    *("test_against_evaluate", "test_the_best_of_each_event_are_found_on_the_card"),
     *("test_random_rules_and_events", "test_sqlite", "test_random_rules", "test_selection"),
     *("test_comparisons_over_long_lists", "test_random_patterns_match_as_event_ruler"),
     *("test_nodes", "test_rules_are_true_where_queries_are", "test_why_not_among_many_rules"),

@@ -81,6 +81,7 @@ def test_patterns(function: object, monkeypatch: pytest.MonkeyPatch) -> None:
     assert strings.rlike("xab", "a.")
 
 
+@pytest.mark.slow  # without compiled kernels
 @pytest.mark.parametrize(("count", "length"), [(500, 30), (40, 4_000)])
 def test_lists_and_their_elements(count: int, length: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(string_hits, "LISTS_BUDGET", BUDGET)
@@ -101,6 +102,7 @@ def test_lists_and_their_elements(count: int, length: int, monkeypatch: pytest.M
     assert index._elements.bytes <= BUDGET
 
 
+@pytest.mark.slow
 def test_elements_that_many_rules_are_true_of(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(element_index, "ELEMENTS_BUDGET", BUDGET)
     matcher = Matcher({number: f"any(a, it > {-number})" for number in range(1_000)})
@@ -113,6 +115,7 @@ def test_elements_that_many_rules_are_true_of(monkeypatch: pytest.MonkeyPatch) -
     assert 0 < known.bytes <= BUDGET
 
 
+@pytest.mark.slow
 def test_strings_that_many_patterns_are_true_of() -> None:
     letters = "abcdefghijklmn"
     pairs = [f"a like '%{x}%{y}%{z}%'" for x in letters for y in letters for z in letters]

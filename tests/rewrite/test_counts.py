@@ -34,6 +34,7 @@ def event_of(source):
     return event | {"e": source.choice(([1, 5], [], 3))}
 
 
+@pytest.mark.slow  # without compiled kernels
 @pytest.mark.parametrize("most", [MAX_NODES, 0])
 def test_random_thresholds(most, monkeypatch):
     """Written out, or evaluated as wholes as large ones are."""
@@ -62,7 +63,7 @@ def test_the_smaller_of_both_ways_is_written():
     assert expand_counts(parse("at_least(9, a, b, c, d, e, f, g, h, i, j)")).size < 150
 
 
-@pytest.mark.parametrize(("count", "of"), [(2, 200), (500, 1_000), (50_000, 100_000)])
+@pytest.mark.parametrize(("count", "of"), [(2, 200), (500, 1_000), (5_000, 10_000)])
 def test_large_thresholds_stay(count, of):
     tree = parse(f"at_least({count}, {', '.join(['a = 1'] * of)})")
     assert expand_counts(tree) is tree

@@ -173,6 +173,7 @@ def test_all_values_of_an_event():
     assert part.json.match(b'{"unasked": [{"b": "x"}, {"b": 5}]}', part.keep(None)) is not None
 
 
+@pytest.mark.slow  # without compiled kernels
 def test_texts_of_new_strings_alone_are_scanned():
     part = Matcher({1: "* like '%ell%'"}).store.snapshot.parts[0]
     lines = [json.dumps({f"k{k}": f"new {n} {k}" for k in range(100)}) for n in range(300)]
