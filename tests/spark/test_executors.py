@@ -68,7 +68,7 @@ def test_the_python_of_workers(monkeypatch, variables, settings, chosen):
         if name not in variables:
             monkeypatch.delenv(name)
     started = []
-    monkeypatch.setattr(SparkSession.Builder, "getOrCreate", started.append)
+    monkeypatch.setattr(SparkSession.Builder, "getOrCreate", lambda made: started.append(made))
     session._started(settings)
     assert os.environ.get("PYSPARK_PYTHON") == chosen
     assert len(started) == 1

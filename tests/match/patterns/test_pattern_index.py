@@ -212,14 +212,14 @@ def test_what_a_string_does_not_decide_is_refused():
 
 
 def test_what_is_remembered_is_bounded(monkeypatch):
-    monkeypatch.setattr(patterns, "VALUES_BUDGET", 2_000)
+    monkeypatch.setattr(patterns, "VALUES_BUDGET", 4_000)
     index = PatternIndex([(0, Like("a", "like", "%1%"))])
     for _ in range(2):
         assert [index.hits(str(i)).tolist() for i in range(20)] == [
             [0] if "1" in str(i) else [] for i in range(20)
         ]
     assert 0 < len(index._values) < 20
-    assert index._values.bytes <= 2_000
+    assert index._values.bytes <= 4_000
     index = PatternIndex([(0, Like("a", "like", "%1%"))])
     index.hits("1" * (patterns.CACHED_LENGTH + 1))
     assert not index._values
