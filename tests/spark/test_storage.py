@@ -38,7 +38,9 @@ def test_a_time_out_of_a_store_is_no_stop():
     assert was_stopped(Exception("java.nio.channels.ClosedByInterruptException"))
     interrupted = "java.io.InterruptedIOException\n  Caused by: java.lang.InterruptedException"
     assert was_stopped(Exception(interrupted))
-    assert not was_stopped(Exception("java.io.InterruptedIOException: rules: connect timed out"))
+    assert was_stopped(Exception("java.io.InterruptedIOException: Interrupted while waiting"))
+    for said in ("connect timed out", "timeout", "rules: Read Timeout", "time-out of 5 s"):
+        assert not was_stopped(Exception(f"java.io.InterruptedIOException: {said}"))
 
 
 def test_whether_a_path_exists(spark, tmp_path):

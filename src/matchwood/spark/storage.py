@@ -32,7 +32,10 @@ _TOPICS = ("topic", "subscribe", "subscribePattern", "dbtable")
 _CONDITION = re.compile(r"\[[A-Z0-9_.]+\] ")
 # What Java says when a thread is interrupted, and Spark when a job is cancelled. Stores of objects
 # say InterruptedIOException of a time-out, too, which stops nothing.
-_STOPPED = re.compile(r"\bInterruptedException|ByInterruptException|SPARK_JOB_CANCELLED")
+_STOPPED = re.compile(
+    r"\bInterruptedException|ByInterruptException|SPARK_JOB_CANCELLED"
+    r"|\bInterruptedIOException(?!.*(?i:time-?d?[ -]?out))"
+)
 # The SQL state behind the sentence.
 _STATE = re.compile(r" ?SQLSTATE: \w+")
 

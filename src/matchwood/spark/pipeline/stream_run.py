@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from threading import Thread
 from time import sleep, time
 from typing import Any
 
@@ -172,7 +173,22 @@ class StreamRun:
             if self._progressed() != before or self._is_waiting():
                 break
             sleep(LOOK_SECONDS / 5)
-        self.query.stop()
+        if interrupt.times == 1 or is_connect(self._spark):
+            self.query.stop()
+        else:
+            self._stop_at_once()
+
+    def _stop_at_once(self) -> None:
+        """Stop the query, and cancel what its micro-batch does until it has ended.
+
+        Spark cancels the jobs of that moment and interrupts the thread of the query, which may be
+        between two jobs, or in code that takes no notice: the micro-batch then runs to its end.
+        """
+        stopping = Thread(target=self.query.stop, daemon=True)
+        stopping.start()
+        while stopping.is_alive():
+            self._spark.sparkContext.cancelJobGroup(str(self.query.runId))
+            stopping.join(LOOK_SECONDS)
 
     def _is_waiting(self) -> bool:
         """Whether no micro-batch is running, nor about to: the query waits for data or for time."""
