@@ -108,7 +108,7 @@ CONNECTED = CONNECTORS="$$(scripts/connectors.sh '$(CURDIR)/$(1)/bin/python' '$(
 quick: $(STAMP) kernels ## the tests of the library and the commands that take about a minute together
 	@# Whole folders are not even imported.
 	@$(PYTHON_BIN) -m pytest -n $(JOBS) -m "not slow and not spark and not service and not laboratory" \
-		$(addprefix --ignore=tests/,lab service client spark)
+		$(addprefix --ignore=tests/,lab service client spark imports match/batch/gpu)
 
 .PHONY: test-clean
 test-clean: ## the demo and the quick tests as on a machine that never saw matchwood
