@@ -381,10 +381,12 @@ def is_ready(url: str) -> bool:
 
 
 def version_at(url: str) -> int | None:
+    """None if nobody answers, or a worker that is not ready yet."""
     try:
-        return int(httpx.post(f"{url}/match", json={"event": {}}).json()["version"])
+        answer = httpx.post(f"{url}/match", json={"event": {}})
     except AWAY:
         return None
+    return int(answer.json()["version"]) if answer.status_code == 200 else None
 
 
 @pytest.mark.long
