@@ -76,6 +76,14 @@ def run_experiments(
         list[str] | None,
         typer.Option("--value", help="Only this value of what is varied; may be repeated."),
     ] = None,
+    jobs: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="How many points are measured at once. They disturb each other, "
+            "so 1 is the most exact.",
+        ),
+    ] = 1,
     as_json: AsJson = False,
 ) -> None:
     """Run experiments, except the points that have a result already."""
@@ -95,7 +103,7 @@ def run_experiments(
     results = Results(results_file(output, scale))
     begun = perf_counter()
     with Points() as points:
-        counted = run(chosen.values(), scale, results, budget, points.report)
+        counted = run(chosen.values(), scale, results, budget, points.report, jobs)
     figures: dict[str, Any] = {
         "experiments": list(chosen),
         "points": dict(counted),

@@ -1,6 +1,7 @@
 """A run measures what is missing, skips what is bound to fail, and finds wrong answers."""
 
 import json
+from threading import Barrier
 
 import pytest
 
@@ -62,6 +63,32 @@ def test_a_run_goes_on_where_it_was(asked, tmp_path):
     assert counted["there already"] == 20
     assert sum(counted.values()) == 36
     assert Results(path).records.keys() == {s.point.key for s in plan([DEPTHS], "small")}
+
+
+def test_several_points_at_once_have_the_results_of_one_after_the_other(
+    asked, tmp_path, monkeypatch
+):
+    together = Barrier(3)  # broken unless three workers wait at once
+
+    def measure(self, point, budget):
+        plain = point.algorithm in ("dewey", "interval", "scan") and not point.switches
+        if plain and point.settings["depth"] == 3:
+            together.wait(timeout=10)
+        return one_by_one(self, point, budget)
+
+    one_by_one = Pretended.measure
+    alone, results = Results(tmp_path / "alone.jsonl"), Results(tmp_path / "results.jsonl")
+    counted = run([DEPTHS], "small", alone, BUDGETS["small"], nothing)
+    begun = len(asked)
+    monkeypatch.setattr(Pretended, "measure", measure)
+    assert run([DEPTHS], "small", results, BUDGETS["small"], nothing, jobs=8) == counted
+    statuses = {key: record["status"] for key, record in alone.records.items()}
+    assert {key: record["status"] for key, record in results.records.items()} == statuses
+    assert all(record["at_once"] == 8 for record in results.records.values())
+    first = {}
+    for point in asked[begun:]:
+        first.setdefault(point.workload_key, point.algorithm)
+    assert set(first.values()) == {"engine"}  # whose answers the others are compared with
 
 
 def test_records_say_where_and_how(asked, tmp_path):
