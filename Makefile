@@ -144,9 +144,10 @@ bench: $(STAMP) ## run the benchmarks: each prints a table and a JSON line
 	@$(USE_JAVA); for program in $(BENCHES); do $(PYTHON_BIN) -m $$program; done
 
 .PHONY: soak
-soak: $(STAMP) ## a matcher under load for ten minutes, the service for two, then killed a hundred times on each database; streams killed, forged indexes
+soak: $(STAMP) ## a matcher under load for ten minutes, the service for two, new random rules, then killed a hundred times on each database; streams killed, forged indexes
 	@$(PYTHON_BIN) -m matchwood.lab.bench.matcher_soak --seconds $(SOAK)
 	@$(PYTHON_BIN) -m matchwood.lab.bench.soak
+	@NUMBA_DISABLE_JIT=1 $(PYTHON_BIN) -m pytest -n $(JOBS) --coverage --hypothesis-profile random
 	@$(PYTHON_BIN) -m pytest tests/service/test_crash.py --kills 100 -s
 	@$(PYTHON_BIN) -m pytest tests/service/test_replica.py tests/match --long -m "long or slow"
 	@$(USE_JAVA); $(PYTHON_BIN) -m pytest tests/spark tests/lab tests/compiling tests/index/file/test_validate.py --long -m "long or slow or spark"

@@ -24,7 +24,8 @@ if SPARKS_CLASSES.exists():
     JAVA_OPTIONS.append(f"'-XX:SharedArchiveFile={SPARKS_CLASSES}'")
 os.environ.setdefault("JDK_JAVA_OPTIONS", " ".join(JAVA_OPTIONS))
 
-# The same examples in every run; `--hypothesis-profile thorough` looks for new ones.
+# The same examples in every run. `--hypothesis-profile random` looks for new ones, as `make soak`
+# does, and `thorough` for very many.
 # Random rules are large, slow to make, and filtered by what an algorithm supports.
 LARGE_AND_FILTERED = [
     HealthCheck.too_slow,
@@ -36,8 +37,11 @@ settings.register_profile(
     derandomize=True,
     database=None,
     deadline=None,
-    max_examples=100,
+    max_examples=60,
     suppress_health_check=LARGE_AND_FILTERED,
+)
+settings.register_profile(
+    "random", deadline=None, max_examples=300, suppress_health_check=LARGE_AND_FILTERED
 )
 settings.register_profile(
     "thorough", deadline=None, max_examples=10_000, suppress_health_check=LARGE_AND_FILTERED
@@ -49,8 +53,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--pairs",
         type=int,
-        default=20_000,
-        help="pairs of a rule and an event to compare with each SQL engine (default: 20,000)",
+        default=10_000,
+        help="pairs of a rule and an event to compare with each SQL engine (default: 10,000)",
     )
     parser.addoption(
         "--engine-pairs",
@@ -61,8 +65,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--json-texts",
         type=int,
-        default=50_000,
-        help="JSON texts to match as they are and as `json.loads` reads them (default: 50,000)",
+        default=20_000,
+        help="JSON texts to match as they are and as `json.loads` reads them (default: 20,000)",
     )
     parser.addoption(
         "--strategy-pairs",
@@ -86,8 +90,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--kills",
         type=int,
-        default=5,
-        help="how often the service is killed on each database (default: 5)",
+        default=2,
+        help="how often the service is killed on each database (default: 2)",
     )
     parser.addoption(
         "--long",
@@ -156,6 +160,11 @@ NOT_FOLLOWED = {
     *("test_names_that_are_taken_read_back", "test_random_expressions", "test_de_morgan"),
     *("test_events_of_any_values", "test_rules_that_codes_decide", "test_tags_limits_and_counts"),
     *("test_like_is_what_its_definition_says", "test_lists_that_scratch_has_no_room_for"),
+    *("test_a_rule_names_the_events_of_which_it_answers_otherwise", "test_parity", "test_negation"),
+    *("test_all_values_of_an_event", "test_and_or_laws", "test_masks_of_many_words", "test_form"),
+    *("test_space_comments_and_the_case_of_keywords_mean_nothing", "test_text_round_trip"),
+    *("test_json_round_trip", "test_python_round_trip", "test_explanation_agrees"),
+    *("test_any_form_is_a_schema_or_refused", "test_simple_case_folding"),
 }
 # Tests whose kernels are those of the published algorithms: by folder, or by their name.
 OF_PAPERS = {"papers", "running"}

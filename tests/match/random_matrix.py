@@ -324,6 +324,7 @@ class Matrix:
         shapes = list(source.shapes(pool, rules))
         self.trees = [tree_of(shape, pool) for shape in shapes]
         self.rules = dict(enumerate(map(str, self.trees)))
+        self.built: bytes | None = None  # a matcher of these rules, once there is one
         self.events = [*(source.event() for _ in range(events - 1)), {}]
         columns = truth_of_predicates(pool, self.events)
         self.right = np.empty((events, rules), np.bool_)

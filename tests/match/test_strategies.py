@@ -38,7 +38,13 @@ SIZES = {
 
 
 def built(matrix, folder):
-    return Matcher(matrix.rules, operators=OPERATORS, schema=SCHEMA, lists=LISTS)
+    """Made from texts once for all states, which takes longer than most of what is tried."""
+    if matrix.built is None:
+        made = Matcher(matrix.rules, operators=OPERATORS, schema=SCHEMA, lists=LISTS)
+        made.join()
+        matrix.built = pickle.dumps(made)
+        return made
+    return pickle.loads(matrix.built)
 
 
 def merged(matrix, folder):
@@ -61,7 +67,8 @@ def loaded(matrix, folder):
 
 def in_parts(matrix, folder):
     """Several parts, with rules that were removed, and some rules that are in no part yet."""
-    matcher = pickle.loads(pickle.dumps(built(matrix, folder)))
+    built(matrix, folder)
+    matcher = pickle.loads(matrix.built)
     items = list(matrix.rules.items())
     matcher.update(dict(items[: len(items) // 4]))
     for rule_id, rule in items[:5]:

@@ -51,16 +51,11 @@ def test_run_and_report(command, tmp_path: Path):
     assert (code, figures["experiments"]) == (0, ["fontoura-fig7"]), err
     assert sum(figures["points"].values()) == 4
     assert "1 of 4: engine on fontoura (rules 20, depth 1): " in err
-    two = (*run, "--value", "1", "--value", "2")
-    code, out, err = command(*two)
-    assert code == 0
-    assert "4 there already" in out
-    assert "5 of 8: engine on fontoura (rules 20): " in err
     records = [json.loads(line) for line in (tmp_path / "r.jsonl").read_text("utf-8").splitlines()]
     assert {record["events"] for record in records} == {30}
-    code, out, _ = command(*two)
+    code, out, _ = command(*run, "--value", "1")
     assert code == 0
-    assert "8 there already" in out
+    assert "4 there already" in out
     code, out, _ = command("bench", "report", "--output", "r.jsonl", "--json")
     told = json.loads(out)
     assert (code, told["page"]) == (0, "r.html")

@@ -85,6 +85,7 @@ LONG = {
     "cores": [pytest.mark.long],
     "imported": [pytest.mark.long],
     "json_events": [pytest.mark.long],
+    "matcher_soak": [pytest.mark.long],
     "peers": [pytest.mark.long],
     "soak": [pytest.mark.long],
     "service": [pytest.mark.long],
@@ -99,7 +100,7 @@ LONG = {
 
 
 # These are about processes: they fork, or start others.
-PROCESSES = {"matcher_soak", "updates", *LONG}
+PROCESSES = {"updates", *LONG}
 
 
 # These need a GPU: they are started by hand, and tests compare what the GPU computes elsewhere. The

@@ -176,6 +176,14 @@ def test_those_that_wait_longest_make_room(tmp_path) -> None:
             connection.close()
 
 
+def forbidden(connection: socket.socket) -> bool:
+    """Whether the next answer is 403; it is read to its end, in however many pieces it comes."""
+    received = b""
+    while not received.endswith(b"}"):
+        received += connection.recv(65_536)
+    return received.startswith(b"HTTP/1.1 403 ")
+
+
 EARLY = b"GET / HTTP/1.1\r\nHost: localhost\r\nOrigin: http://other\r\nContent-Length: 9\r\n\r\n"
 
 
@@ -187,7 +195,7 @@ def test_requests_that_were_answered_before_they_arrived_make_room(tmp_path) -> 
         taken = [connect(running) for _ in range(6)]
         for connection in taken:
             connection.sendall(EARLY)
-            assert connection.recv(65_536).startswith(b"HTTP/1.1 403 ")
+            assert forbidden(connection)
             connection.sendall(b"x" * 9)
         time.sleep(0.7)  # longer than headers may take: none have begun
         assert httpx.get(f"{running.url}/healthz").status_code == 200
@@ -195,7 +203,7 @@ def test_requests_that_were_answered_before_they_arrived_make_room(tmp_path) -> 
         taken[1].sendall(b"\r\n")  # which is no request, and must not keep it open
         assert answer(taken[1]).startswith(b"HTTP/1.1 408 ")
         taken[2].sendall(EARLY)
-        assert taken[2].recv(65_536).startswith(b"HTTP/1.1 403 ")
+        assert forbidden(taken[2])
         for connection in taken:
             connection.close()
 

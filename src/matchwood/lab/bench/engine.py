@@ -51,7 +51,7 @@ Event = dict[str, int]
 
 
 def main() -> None:
-    parser = BenchOptions(__doc__).size("rules", full=1_000_000, small=10_000)
+    parser = BenchOptions(__doc__).size("rules", full=1_000_000, small=4_000)
     parser.size("events", full=2 * EVENTS, small=EVENTS)
     parser.add_argument("--distribution", choices=(*DISTRIBUTIONS, "both", "none"), default="both")
     options = parser.read()

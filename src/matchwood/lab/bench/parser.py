@@ -29,7 +29,7 @@ ROUNDS = 3
 
 
 def main() -> None:
-    options = BenchOptions(__doc__).size("rules", full=100_000, small=5_000).read()
+    options = BenchOptions(__doc__).size("rules", full=100_000, small=1_000).read()
     shared = AbeGen(rules=options.rules, seed=options.seed)
     apart = AbeGen(rules=max(1, options.rules // 5), alpha=0.0, seed=options.seed)
     results = {"ABE-Gen": measure(shared.texts()), "without sharing": measure(apart.texts())}

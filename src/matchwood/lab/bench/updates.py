@@ -81,7 +81,7 @@ def collecting() -> Iterator[list[float]]:
 
 
 def main() -> None:
-    parser = BenchOptions(__doc__).size("rules", full=1_000_000, small=20_000)
+    parser = BenchOptions(__doc__).size("rules", full=1_000_000, small=5_000)
     parser.size("updates", full=2_000, small=300).size("bulk", full=10_000, small=1_000)
     parser.size("seconds", full=10, small=1)
     parser.add_argument("--pause", type=float, default=2, help="milliseconds after an update")
