@@ -6,10 +6,11 @@
 
 Every batch's pairs are compared with those of the processor, by their number and by a checksum.
 
-`upload` is the milliseconds from a segment to its arrays on the card; `program`, `levels` and
-`index` are steps of it: to make the program of the segment, to put it in the order of levels, and
-to make what literals mean. With `--host` only these are printed, for which no card is needed, and
-`load`, the seconds in which a file of rules is mapped and checked. Times of
+`upload` is the milliseconds from a saved file, which the system has in memory, to arrays on the
+card. It is the sum of `load` (to map and check the file; `trusted` is the time without checks),
+`matcher` (to make what asks a segment), `levels` (the program of the file in the order of levels,
+and what literals mean), and `copy`. `program` is what it takes to make a program that no file has.
+With `--host` only these are printed, but for `copy`, and no card is needed. Times of
 kernels are those that the card measures, in microseconds per event: to `place` the codes, which
 includes copying them to the card, to `compute` the nodes, and to `write` the pairs. The host takes
 `gather` to put the codes of a batch into pinned memory, and `launch` to launch the kernels of the
@@ -23,18 +24,17 @@ that one core takes for the codes of events that are dicts, or columns of an Arr
 
 from __future__ import annotations
 
+import tempfile
 import time
 import traceback
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from matchwood.index.build.packed_atoms import unpack_atoms
 from matchwood.index.build.threads import available_cores
 from matchwood.kernels.masks import EVENTS
 from matchwood.lab.bench.kernel import Kernel, table_of_events, warm_up
@@ -45,12 +45,11 @@ from matchwood.lab.workloads.audiences import Audiences
 from matchwood.lab.workloads.detections import Detections
 from matchwood.lab.workloads.half_ranges import HalfRanges
 from matchwood.match.batch.codes.batch_codes import BatchCodes
-from matchwood.match.batch.gpu.card import card_name, card_problem
+from matchwood.match.batch.gpu.card import card_name, card_problem, free_bytes
 from matchwood.match.batch.gpu.card_batches import given_batch
-from matchwood.match.batch.gpu.card_program import card_index, levelled
 from matchwood.match.batch.strategies.gpu_strategy import GpuStrategy
-from matchwood.match.batch.sweep.sweep_program import keyed_program_of
-from matchwood.match.event.event_matcher import ALL, family_ends
+from matchwood.match.batch.sweep.sweep_program import program_of
+from matchwood.match.event.event_matcher import ALL
 from matchwood.match.search.arrow_matches import best
 from matchwood.match.search.event_slices import slices_of
 from matchwood.matcher import Matcher
@@ -107,13 +106,13 @@ def measure(workload: Any, options: Any, rules: int) -> Figures:
     events = workload.events(options.events)
     matcher, figures = matcher_of(workload, options.folder, rules)
     kernel = Kernel(matcher)
+    figures.update(uploaded(matcher, options.folder, with_card=not options.host))
     if options.host:
-        return figures | prepared(kernel)
+        return figures
     started = time.perf_counter()
     coded = [kernel.coded_batch(events[i : i + EVENTS]) for i in range(0, len(events), EVENTS)]
     figures["encode_rows_us"] = (time.perf_counter() - started) / len(events) * 1e6
     gpu = kernel.part.batch.gpu
-    figures.update(uploaded(gpu, kernel))
     figures.update(stages(gpu, coded[0], len(kernel.part.segment.slots)))
     figures.update(compared(gpu, kernel, coded, quick=options.quick))
     figures.update(counts(gpu, kernel, coded))
@@ -157,43 +156,61 @@ def matcher_of(workload: Any, folder: str | None, rules: int) -> tuple[Matcher, 
     return matcher, figures
 
 
-def prepared(kernel: Kernel) -> Figures:
-    """Milliseconds of each step from a segment to arrays for the card, in the host's memory."""
-    segment, lazy = kernel.part.segment, kernel.part.batch.gpu.lazy
-    times: list[list[float]] = []
-    for _ in range(ROUNDS):
-        marks = [time.perf_counter()]
-        program = keyed_program_of(segment, lazy)
-        marks.append(time.perf_counter())
-        in_levels = levelled(program, segment, lazy.atom_row)
-        marks.append(time.perf_counter())
-        packed = segment.packed._replace(rows=lazy.atom_row)
-        index = card_index(unpack_atoms(packed), family_ends(segment), len(segment.slots))
-        marks.append(time.perf_counter())
-        times.append([end - begin for begin, end in pairwise(marks)])
-    program_s, levels_s, index_s = map(min, zip(*times, strict=True))
-    return {
-        "program_ms": program_s * 1e3,
-        "levels_ms": levels_s * 1e3,
-        "index_ms": index_s * 1e3,
-        "card_MB": (in_levels.bytes + index.nbytes) / 1e6,
-        "nodes": in_levels.node_count,
-        "levels": len(in_levels.level_bounds) - 1,
-    }
-
-
-def uploaded(gpu: GpuStrategy, kernel: Kernel) -> Figures:
-    """Milliseconds from a segment to its arrays on the card."""
-    from numba import cuda
-
-    figures = prepared(kernel)
+def uploaded(matcher: Matcher, folder: str | None, with_card: bool) -> Figures:
+    """Milliseconds from a saved file to arrays on the card, step by step."""
+    with tempfile.TemporaryDirectory(dir=folder) as room:
+        path = Path(room, "rules.mw")
+        started = time.perf_counter()
+        matcher.save(path)
+        figures: Figures = {"save_s": time.perf_counter() - started}
+        rounds = [one_upload(path, with_card) for _ in range(ROUNDS)]
+        times = []
+        for _ in range(ROUNDS):
+            started = time.perf_counter()
+            Matcher.load(path, verify=False)
+            times.append(time.perf_counter() - started)
+        figures["file_MB"] = path.stat().st_size / 1e6
+    figures["trusted_ms"] = min(times) * 1e3
+    figures.update(min(rounds, key=lambda each: float(each["upload_ms"])))
+    (part,) = matcher.store.snapshot.parts
     started = time.perf_counter()
-    gpu.on_card()
-    cuda.synchronize()
+    program = program_of(part.segment)
     return figures | {
-        "upload_ms": (time.perf_counter() - started) * 1e3,
-        "slices": gpu.slices,
+        "program_ms": (time.perf_counter() - started) * 1e3,
+        "program_MB": program.bytes / 1e6,
     }
+
+
+def one_upload(path: Path, with_card: bool) -> Figures:
+    """The steps of one upload."""
+    marks = [time.perf_counter()]
+    (part,) = Matcher.load(path).store.snapshot.parts
+    marks.append(time.perf_counter())
+    gpu = part.batch.gpu
+    marks.append(time.perf_counter())
+    arrays = gpu.arrays(free_bytes() if with_card else 1 << 40)
+    marks.append(time.perf_counter())
+    if with_card:
+        from numba import cuda
+
+        from matchwood.match.batch.gpu.card_sweep import CardSegment
+
+        segment = CardSegment(arrays)
+        cuda.synchronize()
+        marks.append(time.perf_counter())
+        del segment
+    names = ("load_ms", "matcher_ms", "levels_ms", "copy_ms")
+    steps = {
+        name: (end - begin) * 1e3 for name, begin, end in zip(names, marks, marks[1:], strict=False)
+    }
+    sizes = {
+        "upload_ms": sum(steps.values()),
+        "card_MB": (arrays.atoms.nbytes + sum(each.bytes for each in arrays.programs)) / 1e6,
+        "nodes": sum(each.node_count for each in arrays.programs),
+        "levels": len(arrays.programs[0].level_bounds) - 1,
+        "slices": len(arrays.programs),
+    }
+    return steps | sizes
 
 
 def stages(gpu: GpuStrategy, codes: BatchCodes, slots: int) -> Figures:

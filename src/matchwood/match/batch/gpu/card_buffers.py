@@ -9,8 +9,8 @@ import numpy as np
 from numba import cuda
 from numpy.typing import NDArray
 
-from matchwood.match.batch.batch_strategy import Pairs
 from matchwood.match.batch.leased_arrays import LeasedArrays
+from matchwood.match.batch.pairs import Pairs
 
 # Pairs that are copied to the host at once, and handed on together.
 PIECE_PAIRS = 1 << 22

@@ -26,7 +26,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.kernels.array_types import Int64Array
-from matchwood.match.batch.batch_strategy import Pairs
 from matchwood.match.batch.gpu.array_messages import (
     ConnectionEnded,
     ConnectionSilent,
@@ -37,6 +36,7 @@ from matchwood.match.batch.gpu.array_messages import (
 from matchwood.match.batch.gpu.card import VISIBLE_CARDS, CardError, CardMemoryError, first_line
 from matchwood.match.batch.gpu.card_batches import GivenBatch
 from matchwood.match.batch.gpu.card_program import SegmentArrays, sent_arrays
+from matchwood.match.batch.pairs import Pairs
 
 # Seconds that the process has to start, which includes looking for the card, and between two looks.
 _START, _LOOK = 60.0, 0.05

@@ -11,7 +11,6 @@ from numba import cuda
 from numpy.typing import NDArray
 
 from matchwood.kernels.array_types import Int64Array
-from matchwood.match.batch.batch_strategy import Pairs
 from matchwood.match.batch.gpu.card_batches import GivenBatch
 from matchwood.match.batch.gpu.card_best_kernels import (
     BEST_CHUNK,
@@ -48,6 +47,7 @@ from matchwood.match.batch.gpu.warp_kernels import (
     LANES,
     MOST_BLOCKS,
 )
+from matchwood.match.batch.pairs import Pairs
 
 # Room for pairs that a worker has before it knows how many a batch gives.
 _FIRST_PAIRS = 1 << 20
