@@ -12,6 +12,7 @@ from matchwood.match.batch.batch_strategy import BatchStrategy
 from matchwood.match.batch.codes.batch_codes import BatchCodes
 from matchwood.match.batch.device_counts import device_counts
 from matchwood.match.batch.gpu.card import AUTO, CPU, CardError, CardMemoryError
+from matchwood.match.batch.match_runs import MatchRuns, runs_of_pairs
 from matchwood.match.batch.pairs import Pairs
 from matchwood.match.batch.strategies.gpu_strategy import (
     GpuStrategy,
@@ -103,6 +104,22 @@ class BatchMatcher:
             except CardError as error:
                 processor_instead(error)
         yield from self.pairs(codes, keep, device)
+
+    def runs(
+        self, codes: BatchCodes, keep: NDArray[np.uint8], device: str = CPU
+    ) -> Iterator[MatchRuns]:
+        """All matches as runs, each rule in one place; a GPU writes them by itself."""
+        if not codes.events or not self.rules:
+            return
+        if self.uses_gpu(device, codes.events):
+            try:
+                found = self.gpu.runs(codes, keep)
+                device_counts.add(self.gpu.description)
+                yield from found
+                return
+            except CardError as error:
+                processor_instead(error)
+        yield runs_of_pairs(list(self.pairs(codes, keep)))
 
     def event_counts(
         self, codes: BatchCodes, keep: NDArray[np.uint8], device: str = CPU

@@ -72,6 +72,21 @@ def differences(matrix, state, folder, **options):
     return matrix.differences(found, alive)
 
 
+def differences_of_runs(matrix, state, folder, **options):
+    """The same of matches as runs."""
+    matcher = STATES[state](matrix, folder)
+    matcher.join()
+    alive = np.array([rule_id in matcher for rule_id in matrix.rules])
+    found = np.zeros((len(matrix.events), len(matrix.rules)), np.bool_)
+    count = 0
+    for some in matcher.match_runs(matrix.events, device="gpu", **options):
+        count += len(some)
+        for rule_id, rows in some.items():
+            found[rows, int(rule_id)] = True
+    assert found.sum() == count, "a match is reported twice"
+    return matrix.differences(found, alive)
+
+
 @functools.cache
 def matrix_of(size):
     return Matrix(0, *size)

@@ -36,6 +36,7 @@ from matchwood.match.batch.gpu.array_messages import (
 from matchwood.match.batch.gpu.card import VISIBLE_CARDS, CardError, CardMemoryError, first_line
 from matchwood.match.batch.gpu.card_batches import GivenBatch
 from matchwood.match.batch.gpu.card_program import SegmentArrays, sent_arrays
+from matchwood.match.batch.match_runs import MatchRuns
 from matchwood.match.batch.pairs import Pairs
 
 # Seconds that the process has to start, which includes looking for the card, and between two looks.
@@ -184,6 +185,15 @@ class SharedWorker:
                 return
             events, rules = arrays
             yield events, rules
+
+    def runs(self, given: GivenBatch, keep: NDArray[np.uint8]) -> Iterator[MatchRuns]:
+        """All matches of a batch as runs, one slice of rules after the other."""
+        self._ask("runs", given, keep)
+        while True:
+            said, arrays = self._connection.receive()
+            if said["is_last"]:
+                return
+            yield MatchRuns(*arrays)
 
     def counts_of_events(self, given: GivenBatch, keep: NDArray[np.uint8]) -> Int64Array:
         """How many rules are true of each event of a batch."""

@@ -19,6 +19,7 @@ from matchwood.match.batch.gpu.card_best_kernels import (
     write_best,
 )
 from matchwood.match.batch.gpu.card_buffers import CardArray, PinnedArray, pieces_of
+from matchwood.match.batch.gpu.card_copies import CardProgramCopy, launch, on_card
 from matchwood.match.batch.gpu.card_layout import (
     CARD_EVENTS,
     CARD_WORDS,
@@ -28,9 +29,9 @@ from matchwood.match.batch.gpu.card_layout import (
     WORD_EVENTS,
 )
 from matchwood.match.batch.gpu.card_literal_kernels import test_literals
-from matchwood.match.batch.gpu.card_program import LevelledProgram, SegmentArrays
+from matchwood.match.batch.gpu.card_program import SegmentArrays
+from matchwood.match.batch.gpu.card_runs import CardRuns
 from matchwood.match.batch.gpu.card_sweep_kernels import (
-    CHUNK_RULES,
     GROUP_CHUNKS,
     add_counts_of_events,
     add_counts_of_rules,
@@ -41,12 +42,10 @@ from matchwood.match.batch.gpu.card_sweep_kernels import (
     write_pairs,
 )
 from matchwood.match.batch.gpu.warp_kernels import (
-    BLOCK_THREADS,
-    FEWEST_BLOCKS,
     IS_SIMULATED,
     LANES,
-    MOST_BLOCKS,
 )
+from matchwood.match.batch.match_runs import MatchRuns
 from matchwood.match.batch.pairs import Pairs
 
 # Room for pairs that a worker has before it knows how many a batch gives.
@@ -61,25 +60,6 @@ _FIRST_RANKS = 1 << 15
 
 # Of each slice: the node of each rank, and the rule of each rank.
 Ranks = list[tuple[Any, Any]]
-
-
-class CardProgramCopy:
-    """A program on the card."""
-
-    def __init__(self, program: LevelledProgram) -> None:
-        self.program = on_card(program.program)
-        self.literals = on_card(program.literals)
-        self.keys_at = program.keys_at
-        self.literal_count = program.literal_count
-        self.node_of_rule = on_card(program.node_of_rule)
-        self.level_bounds = program.level_bounds
-        self.node_count = program.node_count
-        self.groups = max(1, -(-len(program.node_of_rule) // (CHUNK_RULES * GROUP_CHUNKS)))
-
-
-def on_card(array: NDArray[Any]) -> Any:
-    """A copy on the card, of one element at least: there is no array without any."""
-    return cuda.to_device(array if array.size else np.zeros(1, array.dtype))
 
 
 class CardSegment:
@@ -156,6 +136,7 @@ class CardWorker:
         self._event_totals = cuda.device_array(CARD_EVENTS, np.int64)
         self._best = CardArray(np.int32)
         self._best_counts = CardArray(np.int32)
+        self._runs: CardRuns | None = None
 
     def pairs(self, given: GivenBatch, keep: NDArray[np.uint8]) -> Iterator[Pairs]:
         """All matches of a batch, in pieces."""
@@ -235,6 +216,20 @@ class CardWorker:
             self.stream.synchronize()
             first, size = end, 8 * size
         return found[:events]
+
+    def runs(self, given: GivenBatch, keep: NDArray[np.uint8]) -> Iterator[MatchRuns]:
+        """All matches of a batch as runs, one slice of rules after the other."""
+        batch = self.place(given)
+        wanted = self.segment.selection(keep)
+        if self._runs is None:
+            programs = self.segment.programs
+            rules = max(len(program.node_of_rule) for program in programs)
+            groups = max(program.groups for program in programs)
+            self._runs = CardRuns(rules, groups, self.stream)
+        for program in self.segment.programs:
+            self.compute(program, batch, given.events)
+            words = _words(given.events)
+            yield self._runs.found(program, wanted, words, self.masks, self.counts)
 
     def add_counts_of_rules(self, given: GivenBatch, keep: NDArray[np.uint8], totals: Any) -> None:
         """Add to the total of each rule, on the card, how many events it is true of."""
@@ -326,8 +321,7 @@ class CardWorker:
             self.rules.with_room(room)
 
     def _launch(self, threads: int) -> tuple[int, int, Any]:
-        blocks = min(MOST_BLOCKS, max(FEWEST_BLOCKS, -(-threads // BLOCK_THREADS)))
-        return blocks, BLOCK_THREADS, self.stream
+        return launch(threads, self.stream)
 
 
 def _words(events: int) -> int:

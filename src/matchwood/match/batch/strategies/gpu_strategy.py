@@ -38,6 +38,7 @@ from matchwood.match.batch.gpu.card_program import (
     card_index,
     levelled,
 )
+from matchwood.match.batch.match_runs import MatchRuns
 from matchwood.match.batch.pairs import Pairs
 from matchwood.match.batch.sweep.lazy_masks import LazyMasks
 from matchwood.match.batch.sweep.sweep_program import SweepProgram, program_of, slices_of
@@ -157,6 +158,12 @@ class GpuStrategy(BatchStrategy):
         """Of each event the `limit` matches of highest priority, or some more."""
         return self._sliced_until_it_fits(
             lambda worker: list(worker.best(self._given(codes), keep, priority, limit))
+        )
+
+    def runs(self, codes: BatchCodes, keep: NDArray[np.uint8]) -> list[MatchRuns]:
+        """All matches of a batch as runs, slice by slice of the rules."""
+        return self._sliced_until_it_fits(
+            lambda worker: list(worker.runs(self._given(codes), keep))
         )
 
     def left_on_card(
