@@ -16,17 +16,20 @@ With `--host` only these are printed, but for `copy`, and no card is needed. Tim
 kernels are those that the card measures, in microseconds per event: to `place` the codes, which
 includes copying them to the card, to `compute` the nodes, and to `write` the pairs. The host takes
 `gather` to put the codes of a batch into pinned memory, and `launch` to launch the kernels of the
-nodes. `pairs on the host` is from codes in the memory of the
-host to pairs there, in several threads, and `runs on the host` the same with matches as runs; `counts by rule` and `by event` are from codes to totals on
-the card, `best` from codes to the ten matches of highest priority of each event in the memory of
-the host, and `left on card` to pairs that stay on the card, all in one thread. `encode` is the time
-that one core takes for the codes of events that are dicts, or columns of an Arrow table, and
-`batches` is `match_batches` over that table.
+nodes. `pairs on the host` is from codes in the memory of the host to pairs there, in several
+threads, and `runs on the host` the same with matches as runs, of so many `runs_bytes` per event;
+`counts by rule` and `by event` are from codes to totals on the card, `best` from codes to the ten
+matches of highest priority of each event in the memory of the host, and `left on card` to pairs
+that stay on the card, all in one thread. `encode rows` and `encode columns` are the time that one
+core takes for the codes of events that are dicts, or an Arrow table; where the card encodes what it
+can, `left to host` is what is left to one core, and `by card` what it takes until all codes are on
+the card. `encode dictionaries` is the same of that table with strings in dictionaries. `batches` is
+`match_batches` over the table, and `share of encoding` is what `left to host` is of it with a GPU
+and one thread, and `without card` what `encode columns` is of it together with what is saved.
 """
 
 from __future__ import annotations
 
-import tempfile
 import time
 import traceback
 from collections.abc import Callable
@@ -39,6 +42,7 @@ import numpy as np
 
 from matchwood.index.build.threads import available_cores
 from matchwood.kernels.masks import EVENTS
+from matchwood.lab.bench.gpu_host_work import ROUNDS, encoded, shares, uploaded
 from matchwood.lab.bench.kernel import Kernel, table_of_events, warm_up
 from matchwood.lab.bench.pair_checksum import checksum
 from matchwood.lab.bench.reporting import BenchOptions, Figures, report
@@ -47,17 +51,12 @@ from matchwood.lab.workloads.audiences import Audiences
 from matchwood.lab.workloads.detections import Detections
 from matchwood.lab.workloads.half_ranges import HalfRanges
 from matchwood.match.batch.codes.batch_codes import BatchCodes
-from matchwood.match.batch.gpu.card import card_name, card_problem, free_bytes
+from matchwood.match.batch.gpu.card import card_name, card_problem
 from matchwood.match.batch.gpu.card_batches import given_batch
 from matchwood.match.batch.strategies.gpu_strategy import GpuStrategy
-from matchwood.match.batch.sweep.sweep_program import program_of
 from matchwood.match.event.event_matcher import ALL
 from matchwood.match.search.arrow_matches import best
-from matchwood.match.search.event_slices import slices_of
 from matchwood.matcher import Matcher
-
-# How often each figure is measured; the best counts.
-ROUNDS = 5
 
 # Threads that hand batches to the card.
 THREADS = (1, 2, 3, 4)
@@ -123,7 +122,7 @@ def measure(workload: Any, options: Any, rules: int) -> Figures:
         partial(best_and_left, gpu, kernel, coded),
         partial(end_to_end, gpu, coded),
         partial(runs_end_to_end, gpu, kernel, coded),
-        partial(encoded, kernel, table),
+        partial(encoded, gpu, kernel, table),
     ]
     if not options.quick:
         steps.append(partial(batches, matcher, kernel, table))
@@ -132,7 +131,7 @@ def measure(workload: Any, options: Any, rules: int) -> Figures:
             figures.update(step())
         except Exception:  # the others are worth a run of their own
             traceback.print_exc()
-    return figures
+    return figures | shares(figures)
 
 
 def encoded_rows(kernel: Kernel, events: Any) -> tuple[list[BatchCodes], float]:
@@ -140,17 +139,6 @@ def encoded_rows(kernel: Kernel, events: Any) -> tuple[list[BatchCodes], float]:
     started = time.perf_counter()
     coded = [kernel.coded_batch(events[i : i + EVENTS]) for i in range(0, len(events), EVENTS)]
     return coded, (time.perf_counter() - started) / len(events) * 1e6
-
-
-def encoded(kernel: Kernel, table: Any) -> Figures:
-    """Microseconds per event in which one core encodes a table."""
-    times = []
-    for _ in range(ROUNDS):
-        started = time.perf_counter()
-        for piece in slices_of(table, None, None):
-            piece.part_codes(kernel.part)
-        times.append(time.perf_counter() - started)
-    return {"encode_columns_us": min(times) / table.num_rows * 1e6}
 
 
 def matcher_of(workload: Any, folder: str | None, rules: int) -> tuple[Matcher, Figures]:
@@ -170,63 +158,6 @@ def matcher_of(workload: Any, folder: str | None, rules: int) -> tuple[Matcher, 
         matcher = Matcher.load(path)
         figures["load_s"] = time.perf_counter() - started
     return matcher, figures
-
-
-def uploaded(matcher: Matcher, folder: str | None, with_card: bool) -> Figures:
-    """Milliseconds from a saved file to arrays on the card, step by step."""
-    with tempfile.TemporaryDirectory(dir=folder) as room:
-        path = Path(room, "rules.mw")
-        started = time.perf_counter()
-        matcher.save(path)
-        figures: Figures = {"save_s": time.perf_counter() - started}
-        rounds = [one_upload(path, with_card) for _ in range(ROUNDS)]
-        times = []
-        for _ in range(ROUNDS):
-            started = time.perf_counter()
-            Matcher.load(path, verify=False)
-            times.append(time.perf_counter() - started)
-        figures["file_MB"] = path.stat().st_size / 1e6
-    figures["trusted_ms"] = min(times) * 1e3
-    figures.update(min(rounds, key=lambda each: float(each["upload_ms"])))
-    (part,) = matcher.store.snapshot.parts
-    started = time.perf_counter()
-    program = program_of(part.segment)
-    return figures | {
-        "program_ms": (time.perf_counter() - started) * 1e3,
-        "program_MB": program.bytes / 1e6,
-    }
-
-
-def one_upload(path: Path, with_card: bool) -> Figures:
-    """The steps of one upload."""
-    marks = [time.perf_counter()]
-    (part,) = Matcher.load(path).store.snapshot.parts
-    marks.append(time.perf_counter())
-    gpu = part.batch.gpu
-    marks.append(time.perf_counter())
-    arrays = gpu.arrays(free_bytes() if with_card else 1 << 40)
-    marks.append(time.perf_counter())
-    if with_card:
-        from numba import cuda
-
-        from matchwood.match.batch.gpu.card_sweep import CardSegment
-
-        segment = CardSegment(arrays)
-        cuda.synchronize()
-        marks.append(time.perf_counter())
-        del segment
-    names = ("load_ms", "matcher_ms", "levels_ms", "copy_ms")
-    steps = {
-        name: (end - begin) * 1e3 for name, begin, end in zip(names, marks, marks[1:], strict=False)
-    }
-    sizes = {
-        "upload_ms": sum(steps.values()),
-        "card_MB": (arrays.atoms.nbytes + sum(each.bytes for each in arrays.programs)) / 1e6,
-        "nodes": sum(each.node_count for each in arrays.programs),
-        "levels": len(arrays.programs[0].level_bounds) - 1,
-        "slices": len(arrays.programs),
-    }
-    return steps | sizes
 
 
 def stages(gpu: GpuStrategy, codes: BatchCodes, slots: int) -> Figures:

@@ -49,10 +49,13 @@ class PinnedArray:
 
     def joined(self, parts: list[NDArray[Any]]) -> NDArray[Any]:
         """Some arrays, one after the other."""
-        size = sum(len(part) for part in parts)
+        return np.concatenate(parts, out=self.with_room(sum(len(part) for part in parts)))
+
+    def with_room(self, size: int) -> NDArray[Any]:
+        """So many elements, to be written."""
         if len(self._array) < size:
             self._array = cuda.pinned_array(size + size // 4, self._kind)
-        return np.concatenate(parts, out=self._array[:size])
+        return self._array[:size]
 
 
 def leased_bytes(size: int) -> NDArray[np.uint8]:

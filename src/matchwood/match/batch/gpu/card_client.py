@@ -35,6 +35,7 @@ from matchwood.match.batch.gpu.array_messages import (
 )
 from matchwood.match.batch.gpu.card import VISIBLE_CARDS, CardError, CardMemoryError, first_line
 from matchwood.match.batch.gpu.card_batches import GivenBatch
+from matchwood.match.batch.gpu.card_code_tables import SegmentTables
 from matchwood.match.batch.gpu.card_program import SegmentArrays, sent_arrays
 from matchwood.match.batch.match_runs import MatchRuns
 from matchwood.match.batch.pairs import Pairs
@@ -107,9 +108,15 @@ class SharedCard:
         self.problem = problem
 
     def segment(
-        self, key: Callable[[], str], made: Callable[[int], SegmentArrays]
+        self,
+        key: Callable[[], str],
+        made: Callable[[int], SegmentArrays],
+        tables: Callable[[], SegmentTables],
     ) -> SharedSegmentOfClient:
-        """A segment; its arrays are made, for so many free bytes, if no process has copied it."""
+        """A segment; its arrays are made, for so many free bytes, if no process has copied it.
+
+        Tables are not needed: clients encode all columns by themselves.
+        """
         return SharedSegmentOfClient(key(), made)
 
     def zero_totals(self, rules: int) -> SharedTotals:

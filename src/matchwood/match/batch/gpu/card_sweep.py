@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,8 @@ from matchwood.match.batch.gpu.card_best_kernels import (
     write_best,
 )
 from matchwood.match.batch.gpu.card_buffers import CardArray, PinnedArray, pieces_of
+from matchwood.match.batch.gpu.card_code_tables import SegmentTables
+from matchwood.match.batch.gpu.card_coding import CardCoding, CodeTablesCopy
 from matchwood.match.batch.gpu.card_copies import CardProgramCopy, launch, on_card
 from matchwood.match.batch.gpu.card_layout import (
     CARD_EVENTS,
@@ -65,7 +67,11 @@ Ranks = list[tuple[Any, Any]]
 class CardSegment:
     """What the kernels read of a segment, on the card; threads share it."""
 
-    def __init__(self, arrays: SegmentArrays) -> None:
+    def __init__(
+        self, arrays: SegmentArrays, tables: Callable[[], SegmentTables] | None = None
+    ) -> None:
+        self._tables = tables
+        self._code_tables: CodeTablesCopy | None = None
         self.slice_of_rule = arrays.slice_of_rule
         self.index = on_card(arrays.atoms)
         self.slices = len(arrays.programs)
@@ -74,6 +80,14 @@ class CardSegment:
         self._selections: list[tuple[NDArray[np.uint8], tuple[bool, Any]]] = []
         self._node_of_rule = tuple(program.node_of_rule for program in arrays.programs)
         self._ranks: list[tuple[object, object, Ranks]] = []
+
+    def code_tables(self) -> CodeTablesCopy:
+        """What turns numbers and times into codes; copied when first needed."""
+        with self._lock:
+            if self._code_tables is None:
+                assert self._tables is not None, "columns are only given with their tables"
+                self._code_tables = CodeTablesCopy(self._tables())
+            return self._code_tables
 
     def worker(self) -> CardWorker:
         """What matches one batch at a time."""
@@ -137,6 +151,7 @@ class CardWorker:
         self._best = CardArray(np.int32)
         self._best_counts = CardArray(np.int32)
         self._runs: CardRuns | None = None
+        self._coding = CardCoding(self.stream)
 
     def pairs(self, given: GivenBatch, keep: NDArray[np.uint8]) -> Iterator[Pairs]:
         """All matches of a batch, in pieces."""
@@ -270,6 +285,8 @@ class CardWorker:
         """Copy what is gathered to the card, and write the rows of the batch there."""
         batch = self._batch.with_room(given.rows_at + ROW_SIZE * (given.rows + 1))
         batch[: len(gathered)].copy_to_device(gathered, stream=self.stream)
+        if given.columns is not None:
+            self._coding.write(batch, given.columns, given.events, self.segment.code_tables())
         place_codes[self._launch(LANES * (given.rows + 1))](
             batch, given.given_at, given.rows_at, given.rows, given.events
         )

@@ -31,6 +31,7 @@ from matchwood.match.batch.gpu.card import (
 from matchwood.match.batch.gpu.card_access import OwnCard, card_of_process
 from matchwood.match.batch.gpu.card_batches import GivenBatch, given_batch
 from matchwood.match.batch.gpu.card_client import SharedCard
+from matchwood.match.batch.gpu.card_code_tables import SegmentTables, segment_tables
 from matchwood.match.batch.gpu.card_layout import MOST_NODES
 from matchwood.match.batch.gpu.card_program import (
     LevelledProgram,
@@ -77,6 +78,7 @@ class GpuStrategy(BatchStrategy):
     def __init__(self, matcher: SegmentMatcher, program: WholeProgram) -> None:
         self._segment = matcher.segment
         self._whole = program
+        self._coders = matcher.coders
         self.lazy = LazyMasks(self._segment)
         self._lock = threading.Lock()
         self._on_card: SegmentOnCard | None = None
@@ -118,7 +120,7 @@ class GpuStrategy(BatchStrategy):
         try:
             with self.guarded() as worker:
                 slice_of_rule = worker.segment.slice_of_rule
-                for pairs in worker.pairs(self._given(codes), keep):
+                for pairs in worker.pairs(self.given(codes), keep):
                     took = clock() - started
                     given += len(pairs[0])
                     yield pairs
@@ -140,12 +142,12 @@ class GpuStrategy(BatchStrategy):
         After a CardError nobody knows which totals have been added to.
         """
         with self.guarded() as worker:
-            worker.add_counts_of_rules(self._given(codes), keep, totals)
+            worker.add_counts_of_rules(self.given(codes), keep, totals)
 
     def counts_of_events(self, codes: BatchCodes, keep: NDArray[np.uint8]) -> Int64Array:
         """How many rules are true of each event of a batch; a CardError if the card fails."""
         return self._sliced_until_it_fits(
-            lambda worker: worker.counts_of_events(self._given(codes), keep)
+            lambda worker: worker.counts_of_events(self.given(codes), keep)
         )
 
     def best(
@@ -157,25 +159,24 @@ class GpuStrategy(BatchStrategy):
     ) -> list[Pairs]:
         """Of each event the `limit` matches of highest priority, or some more."""
         return self._sliced_until_it_fits(
-            lambda worker: list(worker.best(self._given(codes), keep, priority, limit))
+            lambda worker: list(worker.best(self.given(codes), keep, priority, limit))
         )
 
     def runs(self, codes: BatchCodes, keep: NDArray[np.uint8]) -> list[MatchRuns]:
         """All matches of a batch as runs, slice by slice of the rules."""
-        return self._sliced_until_it_fits(
-            lambda worker: list(worker.runs(self._given(codes), keep))
-        )
+        return self._sliced_until_it_fits(lambda worker: list(worker.runs(self.given(codes), keep)))
 
     def left_on_card(
         self, codes: BatchCodes, keep: NDArray[np.uint8], first_rule: int
     ) -> list[tuple[Any, Any]]:
         """All matches of a batch, as arrays on the card of events and of rules."""
         return self._sliced_until_it_fits(
-            lambda worker: worker.left_on_card(self._given(codes), keep, first_rule)
+            lambda worker: worker.left_on_card(self.given(codes), keep, first_rule)
         )
 
-    def _given(self, codes: BatchCodes) -> GivenBatch:
-        return given_batch(codes, len(self._segment.slots), self.lazy)
+    def given(self, codes: BatchCodes) -> GivenBatch:
+        own = isinstance(self.card, OwnCard)
+        return given_batch(codes, len(self._segment.slots), self.lazy, with_columns=own)
 
     def _sliced_until_it_fits(self, ask: Callable[[Worker], _Answer]) -> _Answer:
         """What a worker answers, in as many slices as the memory of the card needs."""
@@ -236,7 +237,7 @@ class GpuStrategy(BatchStrategy):
         with self._lock:
             if self._on_card is None:
                 self.slices = self._fewest_slices
-                segment = self._on_card = self.card.segment(self._key, self.arrays)
+                segment = self._on_card = self.card.segment(self._key, self.arrays, self.tables)
                 self.slices = segment.slices
             return self._on_card
 
@@ -247,6 +248,10 @@ class GpuStrategy(BatchStrategy):
         sums = [(array.shape, checksum(array.reshape(-1).view(np.uint8))) for array in arrays]
         key = (sums, segment.rules, len(segment.slots), self.lazy.count, self._fewest_slices)
         return repr(key)
+
+    def tables(self) -> SegmentTables:
+        """What turns numbers and times into codes."""
+        return segment_tables(self._coders, len(self._segment.slots))
 
     def arrays(self, free: int) -> SegmentArrays:
         """What a card with so many free bytes has of the segment."""
