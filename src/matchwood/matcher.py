@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 
     from matchwood.match.batch.gpu.card_matches import CardMatches
     from matchwood.match.search.json_search import RejectedText
+    from matchwood.match.search.runs_search import RuleRuns
 
 # The substitutions that satisfy the variables of a rule, each by the name of the variable.
 Bindings = list[dict[str, object]]
@@ -322,6 +323,33 @@ class Matcher(MutableMapping[Id, Node]):
         table = count_table(snapshot.search(tags, None, device), events, by, key, threads)
         self.store.hurry()
         return table
+
+    def match_runs(
+        self,
+        events: Any,
+        *,
+        tags: Iterable[str] | None = None,
+        threads: int | None = 1,
+        device: str | None = None,
+    ) -> Iterator[RuleRuns]:
+        """`match_batch` in fewer bytes where matches are many: of each rule which events it has.
+
+        Each `RuleRuns` is about at most 1,024 events that follow each other. It has the rules that
+        have any of them, how many, and which: 2 bytes per match, or 128 per rule if that is less.
+        A GPU writes this form by itself, so that less is copied. `items()` gives ids of rules with
+        rows of events, and `to_arrow()` what `match_batches` gives.
+
+        >>> m = Matcher({"adults": "age >= 18", "teens": "age between 13 and 19"})
+        >>> for some in m.match_runs([{"age": 15}, {"age": 40}, {"age": 18}]):
+        ...     print(sorted((rule_id, rows.tolist()) for rule_id, rows in some.items()))
+        [('adults', [1, 2]), ('teens', [0, 2])]
+        """
+        from matchwood.match.search.runs_search import runs_of_search
+
+        snapshot, events = self._settled(events, None)
+        runs = runs_of_search(snapshot.search(tags, None, device), events, threads)
+        self.store.hurry()
+        return runs
 
     def match_on_card(
         self, events: Any, *, tags: Iterable[str] | None = None

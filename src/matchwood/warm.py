@@ -103,6 +103,7 @@ def _exercise(matcher: Any) -> None:
     from matchwood.kernels.text_bytes import address_of_bytes
     from matchwood.match.event.event_strategies import NAMED_STRATEGIES
     from matchwood.match.json.json_part_kernels import part_bounds
+    from matchwood.match.search.event_slices import slices_of
 
     event = {"a": 1, "b": 2, "c": "hello", "name": "hello world", "when": "2024-06-01T00:00:00Z"}
     lists: dict[str, object] = {"a": [1, 2], "c": ["x", "hello"], "name": ["world", "hello"]}
@@ -126,6 +127,9 @@ def _exercise(matcher: Any) -> None:
                 part.batch.force(strategy)
                 simple.match_batch(swept)
     for part in simple.store.snapshot.parts:
+        for piece in slices_of(_table(event), None, None):  # what a card is given of columns
+            columns = piece.part_codes(part).columns
+            columns.write_doubles(np.empty((columns.numbers, piece.events)))
         for strategy in ("walk", "push"):  # with its own kernels, and in one call with the scanner
             part.matcher.force(strategy)
             for text in (event, lists):

@@ -21,6 +21,7 @@ from matchwood.index.file.array_file import IndexFileError
 from matchwood.index.file.validate import validate
 from matchwood.match.batch.batch_matcher import BatchMatcher
 from matchwood.match.batch.codes.batch_codes import codes_of_rows
+from matchwood.match.batch.sweep.whole_program import WholeProgram, program_from
 from matchwood.match.event.event_matcher import ALL, SegmentMatcher
 
 ORDERED = [f"{name} {op} {value}" for name in "abc" for op in ("=", "<", ">=") for value in (1, 5)]
@@ -71,14 +72,16 @@ def event(random: random.Random) -> dict[str, Any]:
     return values
 
 
-def run(segment: Segment, events: list[dict[str, Any]]) -> None:
+def run(
+    segment: Segment, events: list[dict[str, Any]], program: WholeProgram | None = None
+) -> None:
     """All kernels: one event at a time by each strategy, and all of them in a sweep."""
     matcher = SegmentMatcher(segment)
     for strategy in ("push", "bounds, all literals", "cells, all literals", "jumps", "walk"):
         matcher.force(strategy)
         for each in events:
             matcher.match(each)
-    batch = BatchMatcher(matcher)
+    batch = BatchMatcher(matcher, program)
     batch.force("sweep")
     codes, _ = codes_of_rows(events, matcher)
     for _ in batch.pairs(codes, ALL):
@@ -110,6 +113,23 @@ def changed(array: Any, random: random.Random) -> Any:
     return array
 
 
+def changed_program(segment: Segment, some: random.Random) -> str:
+    """Change the program of a sweep that a file has; whether it was refused, or passed."""
+    stored = WholeProgram(segment).stored()
+    field = some.choice(list(stored))
+    stored[field] = changed(stored[field], some)
+    try:
+        program = program_from(stored, segment)
+    except IndexFileError:
+        return "programs refused"
+    try:
+        run(segment, [event(some) for _ in range(12)], WholeProgram(segment, program))
+    except Exception as error:
+        error.add_note(f"after a change of {field} of a program")
+        raise
+    return "programs passed"
+
+
 def main(seed: int, changes: int) -> None:
     counts: Counter[str] = Counter()
     some = random.Random(seed)
@@ -117,6 +137,8 @@ def main(seed: int, changes: int) -> None:
     for segment in sets:
         validate(segment.tree, segment.packed, segment.codes, segment.rules, len(segment.opaque))
         run(segment, [event(some) for _ in range(20)])
+    for _ in range(changes // 2):
+        counts[changed_program(some.choice(sets), some)] += 1
     for _ in range(changes):
         segment = some.choice(sets)
         tree, atoms = segment.tree, segment.packed

@@ -118,4 +118,6 @@ def test_kernels_survive_what_passes(tmp_path: Path, pytestconfig: pytest.Config
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    assert "passed" in done.stdout
+    assert "'passed'" in done.stdout
+    assert "'programs passed'" in done.stdout
+    assert "'programs refused'" in done.stdout

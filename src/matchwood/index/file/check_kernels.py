@@ -141,18 +141,25 @@ def locate_nodes(records, record_at, push_at):
 
 
 @compiled
-def check_records(records, record_at, push_at, levels, codes, first, wakeable):
-    """Every word of a record is one that kernels can follow; references to nodes go to lower
-    levels, so that no stack of kernels is deeper than there are levels."""
-    count = len(record_at)
+def number_states(records, record_at):
+    """The node of each record, by `state_of_record`, or -1."""
     node_of = np.full(state_of_record(len(records)) + 1, -1, np.int32)
-    for node in range(count):
+    for node in range(len(record_at)):
         node_of[state_of_record(record_at[node])] = node
+    return node_of
+
+
+@compiled
+def check_records(
+    records, record_at, push_at, levels, codes, first, node_of, begin, end, wakeable
+):  # fmt: skip
+    """Every word of the records of the nodes begin..end is one that kernels can follow; references
+    to nodes go to lower levels, so that no stack of kernels is deeper than there are levels."""
     below = 0  # how many nodes are on lower levels
     level = 0
-    for node in range(count):
-        if node == levels[level]:
-            below = node
+    for node in range(begin, end):
+        while node >= levels[level]:
+            below = levels[level]
             level += 1
         at = np.int64(record_at[node])
         header = records[at]

@@ -128,12 +128,9 @@ def check_lists(pushes, literal_push, push_at, record_at, groups, never, lists):
 
 
 @compiled
-def check_list_contents(pushes, lists, records, record_at, wakeable, groups, never):
+def check_list_contents(pushes, lists, records, record_at, node_of, wakeable, groups, never):
     """Ranges are of `and`s that have a push list, each in one range; `or`s are lists of nodes;
     groups are not the one that is always true."""
-    node_of = np.full(state_of_record(len(records)) + 1, -1, np.int32)
-    for node in range(len(record_at)):
-        node_of[state_of_record(record_at[node])] = node
     nodes_from = lists.nodes_from[0]
     at = np.int64(0)
     while at < len(pushes):

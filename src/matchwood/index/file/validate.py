@@ -9,6 +9,7 @@ are right: a forged index may match whatever it likes.
 from __future__ import annotations
 
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from matchwood.index.build.arrange import Arranged
 from matchwood.index.build.atom_codes import AtomArrays
 from matchwood.index.build.packed_atoms import PackedAtoms, unpack_atoms
+from matchwood.index.build.threads import available_cores, in_threads, pieces_of
 from matchwood.index.file.array_file import IndexFileError
 from matchwood.index.file.check_kernels import (
     check_atoms,
@@ -25,6 +27,7 @@ from matchwood.index.file.check_kernels import (
     check_levels,
     check_records,
     locate_nodes,
+    number_states,
 )
 from matchwood.index.file.push_list_check_kernels import (
     FINE,
@@ -163,12 +166,22 @@ def _check_nodes(
 ) -> None:
     """What follows from it: records, and the contents of push lists."""
     wakeable = np.zeros(tree.nodes, np.uint8)  # an `and` with a push list, not yet in a range
-    records = check_records(tree.records, *nodes, tree.levels, codes, first, wakeable)
-    _refuse("records", records)
+    node_of = _fixed(number_states(tree.records, nodes.record_at))
+    cores = available_cores()
+    checks = [
+        partial(
+            check_records, tree.records, *nodes, tree.levels, codes, first, node_of, begin, end,
+            wakeable,
+        )
+        for begin, end in pieces_of(tree.nodes, 4 * cores)  # records differ in length
+    ]  # fmt: skip
+    for records in in_threads(checks, cores):
+        _refuse("records", records)
     walked.result()
     contents = check_list_contents(
-        tree.pushes, lists, tree.records, nodes.record_at, wakeable, tree.groups, _never(tree)
-    )
+        tree.pushes, lists, tree.records, nodes.record_at, node_of, wakeable, tree.groups,
+        _never(tree),
+    )  # fmt: skip
     _refuse("contents of push lists", contents)
 
 

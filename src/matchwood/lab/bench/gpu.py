@@ -1,24 +1,31 @@
 """A sweep on a GPU beside one core and all cores of the same machine, in the same run.
 
     python -m matchwood.lab.bench.gpu [--rules 10000,100000,1000000] [--workloads abe,ranges]
+    python -m matchwood.lab.bench.gpu --workloads abe:1000000,audiences:100000
     python -m matchwood.lab.bench.gpu --quick
     python -m matchwood.lab.bench.gpu --host --folder FOLDER
 
 Every batch's pairs are compared with those of the processor, by their number and by a checksum.
+What fails is printed, and the other figures are measured all the same.
 
-`upload` is the milliseconds from a segment to its arrays on the card; `program`, `levels` and
-`index` are steps of it: to make the program of the segment, to put it in the order of levels, and
-to make what literals mean. With `--host` only these are printed, for which no card is needed, and
-`load`, the seconds in which a file of rules is mapped and checked. Times of
+`upload` is the milliseconds from a saved file, which the system has in memory, to arrays on the
+card. It is the sum of `load` (to map and check the file; `trusted` is the time without checks),
+`matcher` (to make what asks a segment), `levels` (the program of the file in the order of levels,
+and what literals mean), and `copy`. `program` is what it takes to make a program that no file has.
+With `--host` only these are printed, but for `copy`, and no card is needed. Times of
 kernels are those that the card measures, in microseconds per event: to `place` the codes, which
 includes copying them to the card, to `compute` the nodes, and to `write` the pairs. The host takes
 `gather` to put the codes of a batch into pinned memory, and `launch` to launch the kernels of the
-nodes. `pairs on the host` is from codes in the memory of the
-host to pairs there, in several threads; `counts by rule` and `by event` are from codes to totals on
-the card, `best` from codes to the ten matches of highest priority of each event in the memory of
-the host, and `left on card` to pairs that stay on the card, all in one thread. `encode` is the time
-that one core takes for the codes of events that are dicts, or columns of an Arrow table, and
-`batches` is `match_batches` over that table.
+nodes. `pairs on the host` is from codes in the memory of the host to pairs there, in several
+threads, and `runs on the host` the same with matches as runs, of so many `runs_bytes` per event;
+`counts by rule` and `by event` are from codes to totals on the card, `best` from codes to the ten
+matches of highest priority of each event in the memory of the host, and `left on card` to pairs
+that stay on the card, all in one thread. `encode rows` and `encode columns` are the time that one
+core takes for the codes of events that are dicts, or an Arrow table; where the card encodes what it
+can, `left to host` is what is left to one core, and `by card` what it takes until all codes are on
+the card. `encode dictionaries` is the same of that table with strings in dictionaries. `batches` is
+`match_batches` over the table, and `share of encoding` is what `left to host` is of it with a GPU
+and one thread, and `without card` what `encode columns` is of it together with what is saved.
 """
 
 from __future__ import annotations
@@ -28,15 +35,14 @@ import traceback
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from matchwood.index.build.packed_atoms import unpack_atoms
 from matchwood.index.build.threads import available_cores
 from matchwood.kernels.masks import EVENTS
+from matchwood.lab.bench.gpu_host_work import ROUNDS, encoded, shares, uploaded
 from matchwood.lab.bench.kernel import Kernel, table_of_events, warm_up
 from matchwood.lab.bench.pair_checksum import checksum
 from matchwood.lab.bench.reporting import BenchOptions, Figures, report
@@ -47,16 +53,10 @@ from matchwood.lab.workloads.half_ranges import HalfRanges
 from matchwood.match.batch.codes.batch_codes import BatchCodes
 from matchwood.match.batch.gpu.card import card_name, card_problem
 from matchwood.match.batch.gpu.card_batches import given_batch
-from matchwood.match.batch.gpu.card_program import card_index, levelled
 from matchwood.match.batch.strategies.gpu_strategy import GpuStrategy
-from matchwood.match.batch.sweep.sweep_program import keyed_program_of
-from matchwood.match.event.event_matcher import ALL, family_ends
+from matchwood.match.event.event_matcher import ALL
 from matchwood.match.search.arrow_matches import best
-from matchwood.match.search.event_slices import slices_of
 from matchwood.matcher import Matcher
-
-# How often each figure is measured; the best counts.
-ROUNDS = 5
 
 # Threads that hand batches to the card.
 THREADS = (1, 2, 3, 4)
@@ -77,7 +77,8 @@ WORKLOADS: dict[str, Callable[[int], Any]] = {
 def main() -> None:
     parser = BenchOptions(__doc__).size("events", full=8 * EVENTS, small=2 * EVENTS)
     parser.add_argument("--rules", default=None, help="numbers of rules, with commas between them")
-    parser.add_argument("--workloads", default="abe", help=f"some of {', '.join(WORKLOADS)}")
+    workloads = f"some of {', '.join(WORKLOADS)}, each with a number of rules of its own, or not"
+    parser.add_argument("--workloads", default="abe", help=workloads)
     parser.add_argument("--quick", action="store_true", help="at most three minutes")
     parser.add_argument("--folder", help="where matchers are saved for, and loaded by, later runs")
     parser.add_argument("--host", action="store_true", help="only what comes before the upload")
@@ -91,8 +92,9 @@ def main() -> None:
     card = "none" if options.host else card_name()
     common: Figures = {"card": card, "events": options.events}
     results: dict[str, Figures] = {}
-    for name in options.workloads.split(","):
-        for rules in sizes:
+    for workload in options.workloads.split(","):
+        name, _, size = workload.partition(":")
+        for rules in [int(size)] if size else sizes:
             try:
                 figures = measure(WORKLOADS[name](rules), options, rules)
             except Exception:  # the others are worth a run of their own
@@ -107,35 +109,36 @@ def measure(workload: Any, options: Any, rules: int) -> Figures:
     events = workload.events(options.events)
     matcher, figures = matcher_of(workload, options.folder, rules)
     kernel = Kernel(matcher)
+    figures.update(uploaded(matcher, options.folder, with_card=not options.host))
     if options.host:
-        return figures | prepared(kernel)
+        return figures
+    coded, figures["encode_rows_us"] = encoded_rows(kernel, events)
+    gpu = kernel.part.batch.gpu
+    table = table_of_events(events)
+    steps: list[Callable[[], Figures]] = [
+        partial(stages, gpu, coded[0], len(kernel.part.segment.slots)),
+        partial(compared, gpu, kernel, coded, quick=options.quick),
+        partial(counts, gpu, kernel, coded),
+        partial(best_and_left, gpu, kernel, coded),
+        partial(end_to_end, gpu, coded),
+        partial(runs_end_to_end, gpu, kernel, coded),
+        partial(encoded, gpu, kernel, table),
+    ]
+    if not options.quick:
+        steps.append(partial(batches, matcher, kernel, table))
+    for step in steps:
+        try:
+            figures.update(step())
+        except Exception:  # the others are worth a run of their own
+            traceback.print_exc()
+    return figures | shares(figures)
+
+
+def encoded_rows(kernel: Kernel, events: Any) -> tuple[list[BatchCodes], float]:
+    """Events that are dicts in batches of codes, and the microseconds per event for that."""
     started = time.perf_counter()
     coded = [kernel.coded_batch(events[i : i + EVENTS]) for i in range(0, len(events), EVENTS)]
-    figures["encode_rows_us"] = (time.perf_counter() - started) / len(events) * 1e6
-    gpu = kernel.part.batch.gpu
-    figures.update(uploaded(gpu, kernel))
-    figures.update(stages(gpu, coded[0], len(kernel.part.segment.slots)))
-    figures.update(compared(gpu, kernel, coded, quick=options.quick))
-    figures.update(counts(gpu, kernel, coded))
-    figures.update(best_and_left(gpu, kernel, coded))
-    figures.update(end_to_end(gpu, kernel, coded))
-    table = table_of_events(events)
-    figures["encode_columns_us"] = encoded(kernel, table)
-    if not options.quick:
-        figures.update(batches(matcher, kernel, table))
-    return figures
-
-
-def encoded(kernel: Kernel, table: Any) -> float:
-    """Microseconds per event in which one core encodes a table."""
-    times = []
-    for _ in range(ROUNDS):
-        started = time.perf_counter()
-        for piece in slices_of(table, None, None):
-            piece.part_codes(kernel.part)
-        times.append(time.perf_counter() - started)
-    seconds: float = min(times) / table.num_rows
-    return seconds * 1e6
+    return coded, (time.perf_counter() - started) / len(events) * 1e6
 
 
 def matcher_of(workload: Any, folder: str | None, rules: int) -> tuple[Matcher, Figures]:
@@ -155,45 +158,6 @@ def matcher_of(workload: Any, folder: str | None, rules: int) -> tuple[Matcher, 
         matcher = Matcher.load(path)
         figures["load_s"] = time.perf_counter() - started
     return matcher, figures
-
-
-def prepared(kernel: Kernel) -> Figures:
-    """Milliseconds of each step from a segment to arrays for the card, in the host's memory."""
-    segment, lazy = kernel.part.segment, kernel.part.batch.gpu.lazy
-    times: list[list[float]] = []
-    for _ in range(ROUNDS):
-        marks = [time.perf_counter()]
-        program = keyed_program_of(segment, lazy)
-        marks.append(time.perf_counter())
-        in_levels = levelled(program, segment, lazy.atom_row)
-        marks.append(time.perf_counter())
-        packed = segment.packed._replace(rows=lazy.atom_row)
-        index = card_index(unpack_atoms(packed), family_ends(segment), len(segment.slots))
-        marks.append(time.perf_counter())
-        times.append([end - begin for begin, end in pairwise(marks)])
-    program_s, levels_s, index_s = map(min, zip(*times, strict=True))
-    return {
-        "program_ms": program_s * 1e3,
-        "levels_ms": levels_s * 1e3,
-        "index_ms": index_s * 1e3,
-        "card_MB": (in_levels.bytes + index.nbytes) / 1e6,
-        "nodes": in_levels.node_count,
-        "levels": len(in_levels.level_bounds) - 1,
-    }
-
-
-def uploaded(gpu: GpuStrategy, kernel: Kernel) -> Figures:
-    """Milliseconds from a segment to its arrays on the card."""
-    from numba import cuda
-
-    figures = prepared(kernel)
-    started = time.perf_counter()
-    gpu.on_card()
-    cuda.synchronize()
-    return figures | {
-        "upload_ms": (time.perf_counter() - started) * 1e3,
-        "slices": gpu.slices,
-    }
 
 
 def stages(gpu: GpuStrategy, codes: BatchCodes, slots: int) -> Figures:
@@ -297,14 +261,43 @@ def counts(gpu: GpuStrategy, kernel: Kernel, coded: list[BatchCodes]) -> Figures
     return figures
 
 
-def end_to_end(gpu: GpuStrategy, kernel: Kernel, coded: list[BatchCodes]) -> Figures:
+def end_to_end(gpu: GpuStrategy, coded: list[BatchCodes]) -> Figures:
     """Microseconds per event from codes to pairs, both in the memory of the host."""
 
     def consume(codes: BatchCodes) -> int:
         return sum(len(events) for events, _ in gpu.pairs(codes, ALL, 0, codes.events))
 
+    figures, count = in_threads("pairs_on_host", consume, coded)
+    best = min(figures.values()) * 1e-6 * sum(codes.events for codes in coded)
+    figures["matches_per_second"] = count / best
+    return figures
+
+
+def runs_end_to_end(gpu: GpuStrategy, kernel: Kernel, coded: list[BatchCodes]) -> Figures:
+    """The same to runs, and how many bytes these have per event."""
+    batch = kernel.part.batch
+    batch.force("sweep")
+    for number, codes in enumerate(coded[:2]):
+        right = checksum(list(batch.pairs(codes, ALL)))
+        found = checksum([runs.pairs() for runs in gpu.runs(codes, ALL)])
+        if found != right:
+            raise AssertionError(f"batch {number}: {found} as runs, {right} on the processor")
+
+    def consume(codes: BatchCodes) -> int:
+        return sum(array.nbytes for runs in gpu.runs(codes, ALL) for array in runs)
+
+    figures, size = in_threads("runs_on_host", consume, coded)
+    figures["runs_bytes"] = size / sum(codes.events for codes in coded)
+    return figures
+
+
+def in_threads(
+    name: str, consume: Callable[[BatchCodes], int], coded: list[BatchCodes]
+) -> tuple[Figures, int]:
+    """Microseconds per event in so many threads, and the sum of what they return."""
     figures: Figures = {}
     count = 0
+    events = sum(codes.events for codes in coded)
     for threads in THREADS:
         times = []
         with ThreadPoolExecutor(threads) as pool:
@@ -313,11 +306,8 @@ def end_to_end(gpu: GpuStrategy, kernel: Kernel, coded: list[BatchCodes]) -> Fig
                 started = time.perf_counter()
                 count = sum(pool.map(consume, coded))
                 times.append(time.perf_counter() - started)
-        events = sum(codes.events for codes in coded)
-        figures[f"pairs_on_host_{threads}_threads_us"] = min(times) / events * 1e6
-    best = min(figures.values())
-    figures["matches_per_second"] = count / (best * 1e-6 * events)
-    return figures
+        figures[f"{name}_{threads}_threads_us"] = min(times) / events * 1e6
+    return figures, count
 
 
 def best_and_left(gpu: GpuStrategy, kernel: Kernel, coded: list[BatchCodes]) -> Figures:

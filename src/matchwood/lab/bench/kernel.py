@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from matchwood.kernels.readiness import wait_for_kernels
 from matchwood.lab.workloads.abe_gen import AbeGen
-from matchwood.match.batch.batch_strategy import Pairs
 from matchwood.match.batch.codes.batch_codes import BatchCodes, codes_of_rows
+from matchwood.match.batch.pairs import Pairs
 from matchwood.match.event.encode import encode
 from matchwood.match.event.event_matcher import ALL
 from matchwood.match.event.strategy_choice import MEASURED_EVERY, MEASURES_NEEDED

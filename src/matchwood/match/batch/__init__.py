@@ -15,6 +15,7 @@ Packages, and modules:
 - `strategies`: the ways to match a batch; `batch_strategy` says what one is, and what it learns of
   its cost;
 - `batch_matcher`: the strategy that is expected to take the least time, and their list;
+- `pairs`: what matches are; `match_runs`: the same in fewer bytes, rule by rule;
 - `leased_arrays`: arrays that are used again once nobody holds any view of them;
 - `rule_counts`: how many events of many batches each rule is true of;
 - `device_counts`: how many batches this process has matched on its processor and on a GPU;

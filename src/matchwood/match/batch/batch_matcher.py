@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.kernels.array_types import Int64Array
-from matchwood.match.batch.batch_strategy import BatchStrategy, Pairs
+from matchwood.match.batch.batch_strategy import BatchStrategy
 from matchwood.match.batch.codes.batch_codes import BatchCodes
 from matchwood.match.batch.device_counts import device_counts
 from matchwood.match.batch.gpu.card import AUTO, CPU, CardError, CardMemoryError
+from matchwood.match.batch.match_runs import MatchRuns, runs_of_pairs
+from matchwood.match.batch.pairs import Pairs
 from matchwood.match.batch.strategies.gpu_strategy import (
     GpuStrategy,
     missing_pairs,
@@ -19,6 +21,7 @@ from matchwood.match.batch.strategies.gpu_strategy import (
 )
 from matchwood.match.batch.strategies.one_by_one import OneByOneStrategy
 from matchwood.match.batch.strategies.sweep_strategy import SweepStrategy
+from matchwood.match.batch.sweep.whole_program import WholeProgram
 from matchwood.match.event.event_matcher import SegmentMatcher
 
 # All strategies of the processor; of two that are expected to take the same time, the first one is
@@ -33,10 +36,11 @@ MOST_BEST = 1024
 class BatchMatcher:
     """A segment that is ready to be matched against many events."""
 
-    def __init__(self, matcher: SegmentMatcher) -> None:
+    def __init__(self, matcher: SegmentMatcher, program: WholeProgram | None = None) -> None:
         self._matcher = matcher
+        self._program = program or WholeProgram(matcher.segment)
         self.rules = matcher.segment.rules
-        self.strategies = {kind.name: kind(matcher) for kind in BATCH_STRATEGIES}
+        self.strategies = {kind.name: kind(matcher, self._program) for kind in BATCH_STRATEGIES}
         self._forced: BatchStrategy | None = None
         self._gpu: dict[str, GpuStrategy] = {}
 
@@ -44,7 +48,7 @@ class BatchMatcher:
     def gpu(self) -> GpuStrategy:
         """The strategy that uses a GPU."""
         if not self._gpu:  # of several threads that make one, all take the one that is set first
-            self._gpu.setdefault(GpuStrategy.name, GpuStrategy(self._matcher))
+            self._gpu.setdefault(GpuStrategy.name, GpuStrategy(self._matcher, self._program))
         return self._gpu[GpuStrategy.name]
 
     @property
@@ -100,6 +104,22 @@ class BatchMatcher:
             except CardError as error:
                 processor_instead(error)
         yield from self.pairs(codes, keep, device)
+
+    def runs(
+        self, codes: BatchCodes, keep: NDArray[np.uint8], device: str = CPU
+    ) -> Iterator[MatchRuns]:
+        """All matches as runs, each rule in one place; a GPU writes them by itself."""
+        if not codes.events or not self.rules:
+            return
+        if self.uses_gpu(device, codes.events):
+            try:
+                found = self.gpu.runs(codes, keep)
+                device_counts.add(self.gpu.description)
+                yield from found
+                return
+            except CardError as error:
+                processor_instead(error)
+        yield runs_of_pairs(list(self.pairs(codes, keep)))
 
     def event_counts(
         self, codes: BatchCodes, keep: NDArray[np.uint8], device: str = CPU

@@ -12,18 +12,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.kernels.array_types import Int32Array
 from matchwood.match.batch.codes.batch_codes import BatchCodes
+from matchwood.match.batch.pairs import Pairs
+from matchwood.match.batch.sweep.whole_program import WholeProgram
 from matchwood.match.event.event_matcher import SegmentMatcher
-
-# Numbers of events, those that come from a card with 16 bits.
-EventNumbers = NDArray[np.int32] | NDArray[np.uint16]
-
-# Matches: numbers of events and numbers of rules, two arrays of the same length.
-Pairs = tuple[EventNumbers, Int32Array]
-
-# Pairs that are gathered before they are handed on, and that a buffer has room for.
-BUFFERED_PAIRS = 1 << 20
 
 # Names of costs that this process has measured before, so that their kernels are loaded.
 _measured: set[str] = set()
@@ -61,8 +53,8 @@ class BatchStrategy(ABC):
     trial = 0  # events that it is tried with before it matches a whole batch; 0: it is not tried
 
     @abstractmethod
-    def __init__(self, matcher: SegmentMatcher) -> None:
-        """The strategy for the segment of a matcher."""
+    def __init__(self, matcher: SegmentMatcher, program: WholeProgram) -> None:
+        """The strategy for the segment of a matcher; those that sweep share its program."""
 
     @abstractmethod
     def is_possible(self) -> bool:

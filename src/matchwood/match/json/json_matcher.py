@@ -20,9 +20,10 @@ from matchwood.language.subjects import lower_case
 from matchwood.language.tree.subjects import Lowered
 from matchwood.language.values import Family, Value
 from matchwood.match.batch.batch_matcher import BatchMatcher
-from matchwood.match.batch.batch_strategy import BUFFERED_PAIRS, BatchStrategy, LearntCost, Pairs
+from matchwood.match.batch.batch_strategy import BatchStrategy, LearntCost
 from matchwood.match.batch.codes.batch_codes import BatchCodes
 from matchwood.match.batch.device_counts import device_counts
+from matchwood.match.batch.pairs import BUFFERED_PAIRS, Pairs
 from matchwood.match.batch.strategies.sweep_strategy import SweepStrategy
 from matchwood.match.event.encode import Coder
 from matchwood.match.event.event_kernels import SMALL

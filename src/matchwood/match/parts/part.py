@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from matchwood.forking import is_left_held, renew_in_children
 from matchwood.index.build.segment import Segment
 from matchwood.match.batch.batch_matcher import BatchMatcher
+from matchwood.match.batch.sweep.whole_program import WholeProgram
 from matchwood.match.event.event_matcher import ALL, SegmentMatcher
 from matchwood.match.json.json_matcher import JsonMatcher
 from matchwood.match.parts.context import Context
@@ -25,8 +26,9 @@ _SELECTIONS = 64
 class SegmentMatchers:
     """What asks a segment, made when it is first asked, and shared by the copies of a part."""
 
-    def __init__(self, segment: Segment, context: Context) -> None:
+    def __init__(self, segment: Segment, context: Context, program: WholeProgram) -> None:
         self._segment = segment
+        self.program = program
         self._context = context
         self._lock = threading.RLock()  # Python's cached_property has one lock for all instances
         self._matcher: SegmentMatcher | None = None
@@ -57,7 +59,7 @@ class SegmentMatchers:
             with self._lock:
                 made = self._batch
                 if made is None:
-                    made = self._batch = BatchMatcher(self.matcher)
+                    made = self._batch = BatchMatcher(self.matcher, self.program)
         return made
 
     @property
@@ -103,6 +105,7 @@ class Part:
         number: int = 0,
         alive: Keep = ALL,
         shared: SegmentMatchers | None = None,
+        program: WholeProgram | None = None,
     ) -> None:
         self.segment = segment
         self.details = details
@@ -110,7 +113,9 @@ class Part:
         self.number = number
         self.alive = alive
         self.live = int(alive.sum()) if len(alive) else len(details)
-        self._matchers = SegmentMatchers(segment, context) if shared is None else shared
+        if shared is None:
+            shared = SegmentMatchers(segment, context, program or WholeProgram(segment))
+        self._matchers = shared
         self._selected: dict[frozenset[str], Keep] = {}
         self.calls_operators = len(segment.costly) > 0
 
@@ -146,6 +151,11 @@ class Part:
         return None if self.calls_operators else self._matchers.json
 
     @property
+    def program(self) -> WholeProgram:
+        """The program of a sweep of all rules."""
+        return self._matchers.program
+
+    @property
     def bytes(self) -> int:
         """Bytes of the segment, and of what a strategy holds beside it."""
         return self.segment.bytes + self._matchers.bytes
@@ -155,7 +165,8 @@ class Part:
 
     def asking(self, context: Context) -> Part:
         """A copy that uses other operators, or another schema."""
-        return Part(self.segment, self.details, context, self.number, self.alive)
+        arguments = (self.segment, self.details, context, self.number, self.alive)
+        return Part(*arguments, program=self.program)
 
     def numbered(self, number: int) -> Part:
         """A copy with another number."""

@@ -32,6 +32,7 @@ from matchwood.language import parse
 from matchwood.language.errors import RuleError
 from matchwood.language.tree.subjects import EVERYTHING, Lowered
 from matchwood.language.values import Family, Literal, Time
+from matchwood.match.batch.sweep.whole_program import STORED, WholeProgram, program_from
 from matchwood.match.parts.context import Context
 from matchwood.match.parts.part import Part
 from matchwood.match.parts.rule_columns import RuleColumns
@@ -78,6 +79,8 @@ def save(path: Name, parts: Sequence[Part]) -> None:
     for number, part in enumerate(parts):
         for name, array in _named(part.segment).items():
             arrays[f"{number}.{name}"] = array
+        for name, array in part.program.stored().items():
+            arrays[f"{number}.sweep.{name}"] = array
         described.append(_describe(part, f"{number}", arrays))
     write(path, {"kind": FILE_KIND, "language": LANGUAGE, "parts": described}, arrays)
 
@@ -165,10 +168,12 @@ def _part(
         raise IndexFileError("names rules with calls that it does not have")
     names = [str(name) for name in described.get("operators", ())]
     segment = Segment(slots, atoms, opaque, tree, rules, costly, names)
-    if verify:
-        from matchwood.index.file.validate import validate
+    with ThreadPoolExecutor(1) as beside:
+        swept = beside.submit(_program, segment, f"{prefix}.sweep.", arrays, verify)
+        if verify:
+            from matchwood.index.file.validate import validate
 
-        validate(tree, atoms, segment.codes, rules, len(opaque))
+            validate(tree, atoms, segment.codes, rules, len(opaque))
     texts = PackedStrings(arrays, f"{prefix}.rules")
     ids: Any = arrays.get(f"{prefix}.ids")
     if ids is None:
@@ -193,7 +198,17 @@ def _part(
     alive = np.empty(0, np.uint8) if alive is None else np.array(alive, np.uint8)
     if len(alive) not in (0, rules):
         raise IndexFileError(f"says of {len(alive)} rules whether they are there, of {rules}")
-    return Part(segment, columns, context, alive=alive)
+    return Part(segment, columns, context, alive=alive, program=swept.result())
+
+
+def _program(
+    segment: Segment, prefix: str, arrays: Mapping[str, Any], verify: bool
+) -> WholeProgram:
+    """The program of a sweep; files of earlier versions have none."""
+    if f"{prefix}runs" not in arrays:
+        return WholeProgram(segment)
+    stored = {name: arrays[prefix + name] for name in STORED}
+    return WholeProgram(segment, program_from(stored, segment, verify))
 
 
 def _slot_to_json(slot: Slot) -> dict[str, Any]:

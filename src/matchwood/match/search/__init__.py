@@ -18,6 +18,7 @@ Modules:
 - `json_search`: the matches of JSON texts, slice by slice;
 - `arrow_matches`: the matches of many events, as Arrow data;
 - `match_counts`: how many matches each rule or each event has;
+- `runs_search`: the matches of many events as runs, rule by rule;
 - `matches_on_card`: the matches of many events, left on a GPU;
 - `rule_facts`: columns about rules that go with their matches;
 - `batch_threads`: slices in several threads, with results as they come;

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from matchwood.index.build.segment import read_only
 from matchwood.index.build.threads import available_cores
 from matchwood.kernels.array_types import Int32Array, Int64Array
-from matchwood.match.batch.batch_strategy import BUFFERED_PAIRS, EventNumbers, Pairs
 from matchwood.match.batch.gpu.card import CPU
+from matchwood.match.batch.pairs import BUFFERED_PAIRS, EventNumbers, Pairs
 from matchwood.match.batch.sweep.pair_buffers import lease
 from matchwood.match.parts.part import Part
 from matchwood.match.parts.pending import PendingRule, TakingOver

@@ -9,8 +9,8 @@ import numpy as np
 
 from matchwood.kernels.array_types import Int32Array
 from matchwood.language.evaluation import evaluate
-from matchwood.match.batch.batch_strategy import EventNumbers, Pairs
 from matchwood.match.batch.gpu.card import CPU
+from matchwood.match.batch.pairs import EventNumbers, Pairs
 from matchwood.match.parts.part import Part
 from matchwood.match.parts.pending import PendingRule, TakingOver
 from matchwood.match.search.event_slices import EventSlice

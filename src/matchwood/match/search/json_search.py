@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from matchwood.kernels.masks import EVENTS
 from matchwood.language.errors import EventError
-from matchwood.match.batch.batch_strategy import BUFFERED_PAIRS, Pairs
+from matchwood.match.batch.pairs import BUFFERED_PAIRS, Pairs
 from matchwood.match.json.json_matcher import JsonMatcher
 from matchwood.match.json.json_text import event_of
 from matchwood.match.search.arrow_matches import (

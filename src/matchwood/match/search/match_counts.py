@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from matchwood.index.build.threads import available_cores
 from matchwood.kernels.array_types import Int64Array
-from matchwood.match.batch.batch_strategy import Pairs
+from matchwood.match.batch.pairs import Pairs
 from matchwood.match.batch.rule_counts import RuleCounts
 from matchwood.match.search.arrow_matches import BatchSearch, ids_of
 from matchwood.match.search.batch_search import match_slice

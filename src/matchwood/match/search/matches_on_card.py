@@ -30,8 +30,8 @@ def matches_on_card(search: BatchSearch, events: Any) -> Iterator[CardMatches]:
 
 
 def _matches(search: BatchSearch, events: Any) -> Iterator[CardMatches]:
+    from matchwood.match.batch.gpu.card_copies import on_card
     from matchwood.match.batch.gpu.card_matches import CardMatches
-    from matchwood.match.batch.gpu.card_sweep import on_card
 
     ids = ids_of(search.parts, search.pending)
     alone = counted_parts(search)

@@ -21,7 +21,7 @@ from matchwood.index.file.array_file import IndexFileError
 from matchwood.kernels.readiness import kernels_ready
 from matchwood.language.errors import RuleError
 from matchwood.language.events import EventMapping
-from matchwood.match.batch.batch_strategy import Pairs
+from matchwood.match.batch.pairs import Pairs
 from matchwood.match.parts.rule_columns import RuleDetails
 from matchwood.match.search.json_texts import blocks_of
 from matchwood.match.store.part_store import FEW_RULES

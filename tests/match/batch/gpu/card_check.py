@@ -11,11 +11,14 @@ import pickle
 import sys
 import tempfile
 import time
+import traceback
 from itertools import product
 from pathlib import Path
 
 import numpy as np
 
+from match.batch.gpu.card_columns_check import differences_of_columns
+from match.batch.gpu.card_columns_check import matcher_of as matcher_of_columns
 from match.random_matrix import SCHEMA, Matrix
 from matcher.random_rules import LISTS, OPERATORS
 from matchwood import Matcher
@@ -72,23 +75,66 @@ def differences(matrix, state, folder, **options):
     return matrix.differences(found, alive)
 
 
+def differences_of_runs(matrix, state, folder, **options):
+    """The same of matches as runs."""
+    matcher = STATES[state](matrix, folder)
+    matcher.join()
+    alive = np.array([rule_id in matcher for rule_id in matrix.rules])
+    found = np.zeros((len(matrix.events), len(matrix.rules)), np.bool_)
+    count = 0
+    for some in matcher.match_runs(matrix.events, device="gpu", **options):
+        count += len(some)
+        for rule_id, rows in some.items():
+            found[rows, int(rule_id)] = True
+    assert found.sum() == count, "a match is reported twice"
+    return matrix.differences(found, alive)
+
+
 @functools.cache
 def matrix_of(size):
     return Matrix(0, *size)
 
 
+def answer(name, begun, check):
+    """Print whether a check finds nothing, and return 1 if it finds something or fails."""
+    started = time.perf_counter()
+    if started - begun > ENOUGH:
+        print(f"{name}: left out, for there is no time", flush=True)
+        return 0
+    try:
+        wrong = check()
+    except Exception as error:  # the other checks are worth a run of their own
+        traceback.print_exc()
+        wrong = f"failed: {error!r}"
+    print(f"{name}: {wrong or 'right'} ({time.perf_counter() - started:.1f} s)", flush=True)
+    return int(bool(wrong))
+
+
+def in_folder(check, *arguments, **options):
+    """A check with a folder of its own."""
+
+    def run():
+        with tempfile.TemporaryDirectory() as folder:
+            return check(*arguments, folder, **options)
+
+    return run
+
+
 def main():
     failed, begun = 0, time.perf_counter()
-    for size, state in product(LARGE, STATES):
-        started = time.perf_counter()
-        if started - begun > ENOUGH:
-            print(f"{size} {state}: left out, for there is no time", flush=True)
-            continue
-        with tempfile.TemporaryDirectory() as folder:
-            wrong = differences(matrix_of(size), state, folder, threads=4)
-        failed += bool(wrong)
-        took = time.perf_counter() - started
-        print(f"{size} {state}: {wrong or 'right'} ({took:.1f} s)", flush=True)
+    for size, state in product(LARGE[:2], STATES):
+        check = in_folder(differences, matrix_of(size), state, threads=4)
+        failed += answer(f"pairs {size} {state}", begun, check)
+    for size in (*LARGE[:2], LARGE[3]):
+        check = in_folder(differences_of_runs, matrix_of(size), "loaded", threads=3)
+        failed += answer(f"runs {size}", begun, check)
+    matcher = matcher_of_columns()
+    for seed in range(8):
+        check = functools.partial(differences_of_columns, matcher, seed, rows=1500)
+        failed += answer(f"columns {seed}", begun, check)
+    for size, state in product(LARGE[2:], STATES):
+        check = in_folder(differences, matrix_of(size), state, threads=4)
+        failed += answer(f"pairs {size} {state}", begun, check)
     return failed
 
 

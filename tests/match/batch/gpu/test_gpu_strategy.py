@@ -394,7 +394,7 @@ def test_the_processor_matches_when_the_index_does_not_fit(monkeypatch):
 
     asked = []
 
-    def without_memory(self, arrays):
+    def without_memory(self, arrays, tables):
         asked.append(len(arrays.programs))
         raise MemoryError("out of memory")
 

@@ -102,6 +102,18 @@ def test_one_index_for_all_who_have_the_same_rules(server, tmp_path, monkeypatch
     wait_until(lambda: len(server._segments) == 1)
 
 
+def test_runs(server):
+    matcher = matcher_of({str(number): rule for number, rule in RULES.items()})
+    found = {
+        (row, int(rule_id))
+        for some in matcher.match_runs(EVENTS, device="gpu")
+        for rule_id, rows in some.items()
+        for row in rows.tolist()
+    }
+    assert found == RIGHT
+    assert card_access.card_of_process().problem is None
+
+
 def wait_until(is_so):
     for _ in range(500):
         if is_so():

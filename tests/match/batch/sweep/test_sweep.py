@@ -16,8 +16,8 @@ from matcher.expected import SWEEP, batches, expected, force
 from matchwood import Matcher
 from matchwood.kernels.masks import EVENTS
 from matchwood.lab.bench.kernel import Kernel
-from matchwood.match.batch.batch_strategy import BUFFERED_PAIRS
 from matchwood.match.batch.leased_arrays import LeasedArrays
+from matchwood.match.batch.pairs import BUFFERED_PAIRS
 from matchwood.match.batch.sweep import pair_buffers
 from matchwood.match.batch.sweep.slot_kernels import BLOCK, MOST
 from matchwood.match.batch.sweep.sweep_program import program_of, sliced

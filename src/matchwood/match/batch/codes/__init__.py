@@ -9,6 +9,7 @@ Modules:
 - `event_tables`: tables of Arrow, pandas and polars as columns;
 - `table_codes`: the columns of a table as codes of a segment;
 - `column_codes`: a column of Arrow data to codes, with `address_codes` for network addresses;
+- `card_columns`: columns that a card turns into codes by itself;
 - `number_columns`, `number_kernels`: columns of numbers to codes, all of them together;
 - `mixed_columns`: columns of several types, or of objects, value by value;
 - `everything_columns`: all values of each row, `*`;

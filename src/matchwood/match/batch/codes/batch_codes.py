@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from matchwood.kernels.array_types import Int32Array, Int64Array
 from matchwood.kernels.records import code_of_list, list_of_code
 from matchwood.language.events import Event
+from matchwood.match.batch.codes.card_columns import CardColumns
 from matchwood.match.batch.codes.lazy_columns import AskedColumn, LazyColumns
 from matchwood.match.event.encode import Strings, encode
 from matchwood.match.event.event_matcher import SegmentMatcher
@@ -21,16 +22,37 @@ from matchwood.match.event.lazy_atoms import LazyAtoms
 Hits = tuple[Int32Array, Int64Array, Int32Array]
 
 
-class BatchCodes(NamedTuple):
-    """Some events as codes of a segment: codes[i, event] is the code of slots[i]."""
+class BatchCodes:
+    """Some events as codes of a segment: codes[i, event] is the code of slots[i].
 
-    slots: Int32Array
-    codes: Int32Array
-    list_start: Int32Array
-    list_codes: Int32Array
-    hits: list[Hits]  # one per attribute with patterns
-    events: int
-    lazy: LazyColumns | None  # of a segment with lazy atoms
+    Codes that a card can make by itself are made here only if something asks for `codes`.
+    """
+
+    def __init__(
+        self,
+        slots: Int32Array,
+        codes: Int32Array | Callable[[], Int32Array],
+        list_start: Int32Array,
+        list_codes: Int32Array,
+        hits: list[Hits],  # one per attribute with patterns
+        events: int,
+        lazy: LazyColumns | None,  # of a segment with lazy atoms
+        columns: CardColumns | None = None,
+    ) -> None:
+        self.slots = slots
+        self._codes = codes
+        self.list_start = list_start
+        self.list_codes = list_codes
+        self.hits = hits
+        self.events = events
+        self.lazy = lazy
+        self.columns = columns
+
+    @property
+    def codes(self) -> Int32Array:
+        if callable(self._codes):  # of several threads each may make them
+            self._codes = self._codes()
+        return self._codes
 
     def event(
         self, event: int

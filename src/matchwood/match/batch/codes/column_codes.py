@@ -27,6 +27,14 @@ from matchwood.language.subjects import lower_case
 from matchwood.language.values import Family, Time, Value, in_range, read
 from matchwood.language.values import is_text as sound
 from matchwood.match.batch.codes.address_codes import NOT_READ, address_codes
+from matchwood.match.batch.codes.card_columns import (
+    NO_MOMENT,
+    ColumnOfCodes,
+    LookedUpCodes,
+    Moments,
+    as_array,
+    moment_table,
+)
 from matchwood.match.batch.codes.number_columns import NumberColumns, is_number
 from matchwood.match.event.encode import Coder
 
@@ -36,12 +44,15 @@ _UNITS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 # Nanoseconds per day.
 _DAY = 86_400 * 1_000_000_000
 
+# The last moment that 64 bits hold.
+_LAST_MOMENT = (1 << 63) - 1
+
 
 class EncodedColumn(NamedTuple):
     """The codes of a column: of single values, or of lists (bounds into the codes)."""
 
-    main: Int32Array
-    time: Int32Array | None
+    main: ColumnOfCodes
+    time: ColumnOfCodes | None
     bounds: NDArray[np.int64] | None = None
     there: NDArray[np.bool_] | None = None  # of lists: whether the row has one
     distinct: list[str] | None = None  # of strings: the distinct values
@@ -100,9 +111,11 @@ def code_column(column: Any, coder: Coder, strings: bool) -> EncodedColumn:
 def _code_lists(column: Any, coder: Coder) -> EncodedColumn:
     offsets, values = list_parts(column)
     inner = _code_values(values, coder, False)
-    main = np.where(inner.main == MISSING, OTHER, inner.main).astype(np.int32)
+    codes = as_array(inner.main)
+    main = np.where(codes == MISSING, OTHER, codes).astype(np.int32)
+    time = None if inner.time is None else as_array(inner.time)
     is_valid = np.asarray(column.is_valid())
-    return EncodedColumn(main, inner.time, offsets, is_valid)
+    return EncodedColumn(main, time, offsets, is_valid)
 
 
 class DistinctElements(NamedTuple):
@@ -188,23 +201,23 @@ def _code_dictionary(column: Any, coder: Coder, strings: bool) -> EncodedColumn:
         column = pc.dictionary_encode(column)
     dictionary = column.dictionary
     indices = column.indices.cast(pa.int64())  # they may be unsigned
-    value_of_row = indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    value_of_row = indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
     values = dictionary.to_pylist()
     if is_text(dictionary.type):
         return _code_texts(dictionary, values, value_of_row, coder, strings)
     seen = [read(value) for value in values]
-    main = np.array([_main(coder, value) for value in seen] + [MISSING], np.int32)[value_of_row]
+    main = np.array([_main(coder, value) for value in seen] + [MISSING], np.int32)
     time = None
     if coder.time_slot >= 0:
         codes = [coder.time_code(value.family, value.value) for value in seen] + [MISSING]
-        time = np.array(codes, np.int32)[value_of_row]
-    return EncodedColumn(main, time)
+        time = LookedUpCodes(np.array(codes, np.int32), value_of_row)
+    return EncodedColumn(LookedUpCodes(main, value_of_row), time)
 
 
 def _code_texts(
     dictionary: Any,
     values: list[str | None],
-    value_of_row: NDArray[np.int64],
+    value_of_row: Int32Array,
     coder: Coder,
     strings: bool,
 ) -> EncodedColumn:
@@ -225,11 +238,12 @@ def _code_texts(
     if coder.time_slot >= 0:
         seconds = np.append(_second_codes(dictionary, texts, coder), MISSING)
         seconds[gone] = MISSING
-        time = seconds.astype(np.int32)[value_of_row]
+        time = LookedUpCodes(seconds.astype(np.int32), value_of_row)
+    looked_up = LookedUpCodes(main, value_of_row)
     if not strings:
-        return EncodedColumn(main[value_of_row], time)
+        return EncodedColumn(looked_up, time)
     return EncodedColumn(
-        main[value_of_row],
+        looked_up,
         time,
         None,
         None,
@@ -252,7 +266,7 @@ def _main(coder: Coder, value: Value) -> int:
 
 
 def _code_times(column: Any, coder: Coder) -> EncodedColumn:
-    main = _constant(column, coder, OTHER).main
+    main = as_array(_constant(column, coder, OTHER).main)
     if coder.time_slot < 0:
         return EncodedColumn(main, None)
     kind = column.type
@@ -262,6 +276,12 @@ def _code_times(column: Any, coder: Coder) -> EncodedColumn:
     else:
         scale, ticks = _DAY, column.cast(pa.int32())
     filled = (ticks.fill_null(0) if ticks.null_count else ticks).to_numpy(zero_copy_only=False)
+    if len(filled) and -_LAST_MOMENT <= scale * int(filled.min()) <= scale * int(filled.max()) <= (
+        _LAST_MOMENT
+    ):
+        moments = filled.astype(np.int64) * scale
+        moments[~np.asarray(column.is_valid())] = NO_MOMENT
+        return EncodedColumn(main, Moments(moments, moment_table(coder)))
     distinct, value_of_row = np.unique(filled, return_inverse=True)
     assert coder.time is not None
     codes = []

@@ -17,6 +17,7 @@ from matchwood.kernels.array_types import BoolArray, Int32Array, Int64Array
 from matchwood.kernels.records import MISSING
 from matchwood.language.values import Family, Value
 from matchwood.match.batch.codes.batch_codes import Hits
+from matchwood.match.batch.codes.card_columns import as_array
 from matchwood.match.batch.codes.column_codes import code_column
 from matchwood.match.batch.codes.mixed_columns import MixedColumn
 from matchwood.match.event.everywhere import EverythingCodes
@@ -88,7 +89,8 @@ class _Gathered:
         coded = code_column(column, self._everything.coder, texts and patterns is not None)
         for pairs, codes in zip(self.pairs, (coded.main, coded.time), strict=False):
             if codes is not None:
-                _add(pairs, np.flatnonzero(codes != MISSING), owner, codes)
+                each = as_array(codes)
+                _add(pairs, np.flatnonzero(each != MISSING), owner, each)
         if coded.distinct is not None and coded.which is not None and patterns is not None:
             values = [Value(Family.STRING, text) for text in coded.distinct]
             bounds, tests = patterns.hits_of_elements(values)

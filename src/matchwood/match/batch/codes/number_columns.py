@@ -18,7 +18,12 @@ from matchwood.kernels.compiled import config
 from matchwood.kernels.records import MISSING, OTHER
 from matchwood.kernels.text_bytes import address_of_buffer
 from matchwood.language.values import Family
-from matchwood.match.batch.codes.number_kernels import EXACT_DOUBLE, FACTS, code_numbers
+from matchwood.match.batch.codes.number_kernels import (
+    EXACT_DOUBLE,
+    FACTS,
+    code_numbers,
+    read_doubles,
+)
 from matchwood.match.event.double_codes import double_table
 from matchwood.match.event.encode import Coder
 
@@ -53,7 +58,7 @@ class NumberColumns:
 
     def __init__(self, columns: Sequence[tuple[Any, Coder]]) -> None:
         self._columns = [_column(column, coder) for column, coder in columns]
-        tables = [_table(column.coder) for column in self._columns]
+        tables = [table_of_numbers(column.coder) for column in self._columns]
         self._tables = [_joined(arrays) for arrays in zip(*tables, strict=True)]
         counts = np.array([len(doubles) for doubles, _, _ in tables], np.int64)
         begin = np.cumsum(counts) - counts
@@ -75,6 +80,12 @@ class NumberColumns:
 
     def __len__(self) -> int:
         return len(self._columns)
+
+    def write_doubles(self, low: int, high: int, doubles: NDArray[np.float64]) -> bool:
+        """Write the rows low..high as doubles, a row of `doubles` per column, with NaN for null;
+        whether doubles hold all these numbers."""
+        words = doubles.reshape(-1).view(np.int64)
+        return not read_doubles(self._addresses, self._facts, low, high, words)
 
     def write(self, low: int, high: int, codes: Int32Array) -> None:
         """Write the codes of the rows low..high, a row of `codes` per column."""
@@ -111,7 +122,7 @@ def _column(column: Any, coder: Coder) -> _Column:
     return _Column(coder, values, validity, first, kind != pa.int64(), exact)
 
 
-def _table(coder: Coder) -> tuple[NDArray[np.float64], Int64Array, Int64Array]:
+def table_of_numbers(coder: Coder) -> tuple[NDArray[np.float64], Int64Array, Int64Array]:
     return double_table(coder) if Family.NUMBER in coder.exact else _NO_NUMBERS
 
 

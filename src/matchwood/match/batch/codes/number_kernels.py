@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from matchwood.kernels.bits import read
+from matchwood.kernels.bits import read, write
 from matchwood.kernels.compiled import inlined, lean
 from matchwood.kernels.records import MISSING
 from matchwood.kernels.text_bytes import byte_at, word_at
@@ -20,6 +20,9 @@ VALUES, VALIDITY = range(2)
 # begin and end (see `double_table`); and where the codes between these begin.
 FACTS = 7
 IS_DOUBLE, IS_INTEGER, HAS_NULLS, FIRST_BIT, BEGIN, END, FIRST_GAP = range(FACTS)
+
+# The word of a double that is no number.
+_NAN = 0x7FF8 << 48
 
 # Numbers below this, and above its negative, are exact as doubles if they are integers.
 EXACT_DOUBLE = 2**53
@@ -38,6 +41,49 @@ def _code(number, begin, end, first_gap, doubles, equal, gap):
     if low < end and read(doubles, low) == number:
         return read(equal, low)
     return read(gap, first_gap + low - begin)
+
+
+@inlined
+def _read_double(values, row, of_column, is_double, doubles, at):
+    """Write a number as a double; 1 if it is an integer that is not exact as one."""
+    word = np.int64(word_at(values, 8 * row))
+    converted = np.float64(word)
+    write(doubles, at, word if is_double else converted.view(np.int64))
+    number = word.view(np.float64) if is_double else converted
+    return of_column[IS_INTEGER] if not -EXACT_DOUBLE < number < EXACT_DOUBLE else np.int64(0)
+
+
+@lean
+def read_doubles(addresses, facts, low, high, doubles):
+    """Write the rows low..high of each column as the words of doubles, one column after the other:
+    NaN for null.
+
+    Returns how many integers are not exact as doubles.
+    """
+    large = np.int64(0)
+    for i in range(len(facts)):
+        of_column = facts[i]
+        values, validity = addresses[i, VALUES], addresses[i, VALIDITY]
+        is_double, first_bit = of_column[IS_DOUBLE], of_column[FIRST_BIT]
+        begin = i * (high - low) - low
+        row = low
+        if of_column[HAS_NULLS] == 0:
+            while row < high:
+                large += _read_double(values, row, of_column, is_double, doubles, begin + row)
+                row += 1
+        while row < high:
+            bit = first_bit + row
+            end = min(high, row + 8 - (bit & 7))  # of the byte
+            byte = np.int64(byte_at(validity, bit >> 3)) >> (bit & 7)
+            for missing in range(row, end):
+                write(doubles, begin + missing, np.int64(_NAN))
+            while byte != 0 and row < end:
+                if byte & 1:
+                    large += _read_double(values, row, of_column, is_double, doubles, begin + row)
+                byte >>= 1
+                row += 1
+            row = end
+    return large
 
 
 @lean

@@ -15,6 +15,7 @@ from matchwood.match.batch.gpu.card import CardError, card_name, card_problem, f
 from matchwood.match.batch.gpu.card_client import SharedCard
 
 if TYPE_CHECKING:
+    from matchwood.match.batch.gpu.card_code_tables import SegmentTables
     from matchwood.match.batch.gpu.card_program import SegmentArrays
     from matchwood.match.batch.gpu.card_sweep import CardSegment
 
@@ -41,11 +42,16 @@ class OwnCard:
     def name(self) -> str:
         return card_name()
 
-    def segment(self, key: Callable[[], str], made: Callable[[int], SegmentArrays]) -> CardSegment:
+    def segment(
+        self,
+        key: Callable[[], str],
+        made: Callable[[int], SegmentArrays],
+        tables: Callable[[], SegmentTables],
+    ) -> CardSegment:
         """A segment on the card; its arrays are made for so many free bytes."""
         from matchwood.match.batch.gpu.card_sweep import CardSegment
 
-        return CardSegment(made(free_bytes()))
+        return CardSegment(made(free_bytes()), tables)
 
     def zero_totals(self, rules: int) -> Any:
         """A total for each rule, on the card."""

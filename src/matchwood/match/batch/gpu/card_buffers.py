@@ -9,8 +9,8 @@ import numpy as np
 from numba import cuda
 from numpy.typing import NDArray
 
-from matchwood.match.batch.batch_strategy import Pairs
 from matchwood.match.batch.leased_arrays import LeasedArrays
+from matchwood.match.batch.pairs import Pairs
 
 # Pairs that are copied to the host at once, and handed on together.
 PIECE_PAIRS = 1 << 22
@@ -49,19 +49,26 @@ class PinnedArray:
 
     def joined(self, parts: list[NDArray[Any]]) -> NDArray[Any]:
         """Some arrays, one after the other."""
-        size = sum(len(part) for part in parts)
+        return np.concatenate(parts, out=self.with_room(sum(len(part) for part in parts)))
+
+    def with_room(self, size: int) -> NDArray[Any]:
+        """So many elements, to be written."""
         if len(self._array) < size:
             self._array = cuda.pinned_array(size + size // 4, self._kind)
-        return np.concatenate(parts, out=self._array[:size])
+        return self._array[:size]
+
+
+def leased_bytes(size: int) -> NDArray[np.uint8]:
+    """Pinned bytes; they are the caller's until nobody holds any part of them."""
+    room = 1 << max(18, (size - 1).bit_length())
+    return _pinned.lease(room, lambda: cuda.pinned_array(room, np.uint8))[:size]
 
 
 def leased_pairs(size: int) -> Pairs:
-    """Pinned room for pairs; it is the caller's until nobody holds any part of it."""
-    room = 1 << max(16, (size - 1).bit_length())
-    bytes_needed = (_RULE_BYTES + _EVENT_BYTES) * room
-    buffer = _pinned.lease(bytes_needed, lambda: cuda.pinned_array(bytes_needed, np.uint8))
-    rules = buffer[: _RULE_BYTES * size].view(np.int32)
-    return buffer[_RULE_BYTES * room :][: _EVENT_BYTES * size].view(np.uint16), rules
+    """Pinned room for pairs."""
+    buffer = leased_bytes((_RULE_BYTES + _EVENT_BYTES) * size)
+    events_at = _RULE_BYTES * size
+    return buffer[events_at:].view(np.uint16), buffer[:events_at].view(np.int32)
 
 
 def pieces_of(events: Any, rules: Any, count: int, stream: Any) -> Iterator[Pairs]:

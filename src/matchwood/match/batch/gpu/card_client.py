@@ -26,7 +26,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.kernels.array_types import Int64Array
-from matchwood.match.batch.batch_strategy import Pairs
 from matchwood.match.batch.gpu.array_messages import (
     ConnectionEnded,
     ConnectionSilent,
@@ -36,7 +35,10 @@ from matchwood.match.batch.gpu.array_messages import (
 )
 from matchwood.match.batch.gpu.card import VISIBLE_CARDS, CardError, CardMemoryError, first_line
 from matchwood.match.batch.gpu.card_batches import GivenBatch
+from matchwood.match.batch.gpu.card_code_tables import SegmentTables
 from matchwood.match.batch.gpu.card_program import SegmentArrays, sent_arrays
+from matchwood.match.batch.match_runs import MatchRuns
+from matchwood.match.batch.pairs import Pairs
 
 # Seconds that the process has to start, which includes looking for the card, and between two looks.
 _START, _LOOK = 60.0, 0.05
@@ -106,9 +108,15 @@ class SharedCard:
         self.problem = problem
 
     def segment(
-        self, key: Callable[[], str], made: Callable[[int], SegmentArrays]
+        self,
+        key: Callable[[], str],
+        made: Callable[[int], SegmentArrays],
+        tables: Callable[[], SegmentTables],
     ) -> SharedSegmentOfClient:
-        """A segment; its arrays are made, for so many free bytes, if no process has copied it."""
+        """A segment; its arrays are made, for so many free bytes, if no process has copied it.
+
+        Tables are not needed: clients encode all columns by themselves.
+        """
         return SharedSegmentOfClient(key(), made)
 
     def zero_totals(self, rules: int) -> SharedTotals:
@@ -184,6 +192,15 @@ class SharedWorker:
                 return
             events, rules = arrays
             yield events, rules
+
+    def runs(self, given: GivenBatch, keep: NDArray[np.uint8]) -> Iterator[MatchRuns]:
+        """All matches of a batch as runs, one slice of rules after the other."""
+        self._ask("runs", given, keep)
+        while True:
+            said, arrays = self._connection.receive()
+            if said["is_last"]:
+                return
+            yield MatchRuns(*arrays)
 
     def counts_of_events(self, given: GivenBatch, keep: NDArray[np.uint8]) -> Int64Array:
         """How many rules are true of each event of a batch."""

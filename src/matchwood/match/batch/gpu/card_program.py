@@ -3,18 +3,22 @@
 It is the program of the CPU (`sweep_program`), with what lanes would have to look up filled in: an
 operand that is a literal names its slot, one that is a node is its number in the order of the
 program, and rules name their node. Items, of a few nodes of one run each, are in the order of
-levels, and literals in the order of their slots, so that threads side by side read the same codes.
+levels. Literals are in the order of their slots, and those of one interval first, so that threads
+side by side read the same codes and do the same.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.index.build.atom_codes import AtomArrays
-from matchwood.index.build.segment import Segment, atom_rows
+from matchwood.index.build.segment import atom_rows
+from matchwood.index.build.threads import available_cores, in_threads, pieces_of
 from matchwood.kernels.array_types import Int32Array, Int64Array
 from matchwood.kernels.records import IV_END, IV_START, SLOT
 from matchwood.match.batch.gpu.card_layout import (
@@ -33,7 +37,7 @@ from matchwood.match.batch.gpu.card_layout import (
     pack_other_operand,
 )
 from matchwood.match.batch.sweep.program_kernels import (
-    ALWAYS_KEY,
+    LITERALS_PER_BLOCK,
     MORE_RULES,
     NO_RULE,
     ONE_RULE,
@@ -47,7 +51,7 @@ from matchwood.match.batch.sweep.program_kernels import (
     RUN_ORDINAL,
     RUN_RULES,
 )
-from matchwood.match.batch.sweep.sweep_program import KeyedProgram, slots_of_keys
+from matchwood.match.batch.sweep.sweep_program import SweepProgram, ranges
 
 # Nodes of an item, and operands of them, at most, unless one node has more.
 ITEM_NODES = 8
@@ -105,17 +109,40 @@ def received_arrays(numbers: list[Any], flat: list[NDArray[Any]]) -> SegmentArra
     return SegmentArrays(atoms, numbers[0], slice_of_rule, programs)
 
 
-def levelled(program: KeyedProgram, segment: Segment, atom_row: Int32Array) -> LevelledProgram:
-    """The form of a program of a segment for a card; `atom_row` has the rows of its atoms."""
+def levelled(program: SweepProgram, rules: int) -> LevelledProgram:
+    """The form of a program for a card, of a segment with so many rules."""
     runs = program.runs
     first_node = np.cumsum(runs[:, RUN_COUNT]) - runs[:, RUN_COUNT]
+    tasks: list[Callable[[], Any]] = [
+        partial(_literals, program),
+        partial(_items_runs_and_nodes, program, first_node),
+        partial(_node_of_rule, runs, first_node, program.ordinals, rules),
+    ]
+    literals, (of_card, bounds), node_of_rule = in_threads(tasks, available_cores())
+    return LevelledProgram(
+        of_card,
+        bounds,
+        literals,
+        len(program.literals),
+        node_of_rule,
+        int(runs[:, RUN_COUNT].sum()),
+    )
+
+
+def _items_runs_and_nodes(
+    program: SweepProgram, first_node: Int64Array
+) -> tuple[Int32Array, list[int]]:
+    """The program of `card_layout`, and where the items of each level begin."""
+    runs = program.runs
     used = runs[:, RUN_NUMBER] >= 0
-    number_of_used = _ranges(first_node[used], runs[used, RUN_COUNT]).astype(np.int32)
+    number_of_used = ranges(first_node[used], runs[used, RUN_COUNT]).astype(np.int32)
     items, bounds = _items(runs, _levels(runs, program.nodes))
     runs_at = items.size
     nodes_at = runs_at + CARD_RUN_COLUMNS * len(runs)
     items[:, ITEM_RUN] = runs_at + CARD_RUN_COLUMNS * items[:, ITEM_RUN]
-    of_card = np.empty((len(runs), CARD_RUN_COLUMNS), np.int32)
+    of_card: Int32Array = np.empty(nodes_at + len(program.nodes), np.int32)
+    of_card[:runs_at] = items.ravel()
+    of_runs = of_card[runs_at:nodes_at].reshape(-1, CARD_RUN_COLUMNS)
     for column, values in (
         (CARD_IS_AND, runs[:, RUN_IS_AND]),
         (CARD_LITERALS, runs[:, RUN_LITERALS]),
@@ -125,32 +152,34 @@ def levelled(program: KeyedProgram, segment: Segment, atom_row: Int32Array) -> L
         (CARD_FIRST, first_node),
         (CARD_HAS_RULES, runs[:, RUN_RULES] != NO_RULE),
     ):
-        of_card[:, column] = values
-    return LevelledProgram(
-        np.concatenate([items.ravel(), of_card.ravel(), number_of_used[program.nodes]]),
-        bounds,
-        _literals(program, segment, atom_row),
-        len(program.literals),
-        _node_of_rule(runs, first_node, program.ordinals, segment.rules),
-        int(runs[:, RUN_COUNT].sum()),
-    )
+        of_runs[:, column] = values
+    _taken(number_of_used, program.nodes, of_card[nodes_at:])
+    return of_card, bounds
 
 
-def _literals(program: KeyedProgram, segment: Segment, atom_row: Int32Array) -> Int64Array:
+def _literals(program: SweepProgram) -> Int64Array:
     """The operands that are literals, and behind them the keys of all literals."""
-    slot = slots_of_keys(program.keys, segment, atom_row)
-    slots = len(segment.slots)
-    is_several = program.keys < ALWAYS_KEY  # together, so that threads side by side do the same
-    order = np.argsort(
-        (2 * slot + is_several).astype(np.min_scalar_type(2 * slots + 1)), kind="stable"
-    )
-    slot = slot[order]
-    number = np.arange(len(order))
-    operand_of_key = np.empty(len(order), np.int64)
-    operand_of_key[order] = np.where(
-        slot < slots, pack_operand(slot, number), pack_other_operand(number)
-    )
-    return np.concatenate([operand_of_key[program.literals], program.keys[order]])
+    slots = len(program.first_literal) - 2
+    slot = np.full(len(program.keys), slots, np.int64)
+    of_blocks = np.repeat(program.slot_of_block, LITERALS_PER_BLOCK)
+    slot[: len(of_blocks)] = of_blocks
+    number = np.arange(len(slot))
+    operands = np.where(slot < slots, pack_operand(slot, number), pack_other_operand(number))
+    literals: Int64Array = np.empty(len(program.literals) + len(program.keys), np.int64)
+    _taken(operands, program.literals, literals[: len(program.literals)])
+    literals[len(program.literals) :] = program.keys
+    return literals
+
+
+def _taken(numbers: NDArray[Any], places: Int32Array, out: NDArray[Any]) -> None:
+    """Write `numbers[places]` to `out`, in several threads."""
+
+    def take(begin: int, end: int) -> None:  # it is known that all are there
+        np.take(numbers, places[begin:end], out=out[begin:end], mode="clip")
+
+    cores = available_cores()
+    if len(numbers):
+        in_threads([partial(take, *bounds) for bounds in pieces_of(len(places), cores)], cores)
 
 
 def card_index(atoms: AtomArrays, family_end: Int32Array, slots: int) -> Int32Array:
@@ -166,21 +195,26 @@ def card_index(atoms: AtomArrays, family_end: Int32Array, slots: int) -> Int32Ar
     return index
 
 
-def _ranges(first: NDArray[Any], counts: NDArray[Any]) -> Int64Array:
-    """first[0], first[0] + 1, …, counts[0] numbers in all; then those of first[1], and so on."""
-    before = np.cumsum(counts) - counts
-    ranges: Int64Array = np.arange(int(counts.sum())) + np.repeat(first - before, counts)
-    return ranges
-
-
 def _levels(runs: Int64Array, nodes: Int32Array) -> Int64Array:
-    """The level of each run: above those of all operands of its nodes."""
-    used = np.flatnonzero(runs[:, RUN_NUMBER] >= 0)
-    run_of_used = np.repeat(used, runs[used, RUN_COUNT])
+    """The level of each run: above those of all operands of its nodes.
+
+    It is never below that of a run before it whose nodes others ask for, so that of all operands
+    the last one is on the highest level.
+    """
+    with_nodes = runs[:, RUN_NODES] > 0
+    run_of_last = np.zeros(len(runs), np.int64)
+    if with_nodes.any():
+        last = np.maximum.reduceat(nodes, runs[with_nodes, RUN_NODE])
+        used = np.flatnonzero(runs[:, RUN_NUMBER] >= 0)
+        place = np.searchsorted(runs[used, RUN_NUMBER], last, side="right")
+        run_of_last[with_nodes] = used[place - 1]
     level = np.zeros(len(runs), np.int64)
-    for number in np.flatnonzero(runs[:, RUN_NODES] * runs[:, RUN_COUNT]).tolist():
-        first, size = runs[number, RUN_NODE], runs[number, RUN_NODES] * runs[number, RUN_COUNT]
-        level[number] = 1 + level[run_of_used[nodes[first : first + size]]].max()
+    highest = 0
+    for number in range(len(runs)):
+        if with_nodes[number]:
+            level[number] = 1 + level[run_of_last[number]]
+        if runs[number, RUN_NUMBER] >= 0:
+            level[number] = highest = max(highest, int(level[number]))
     return level
 
 
@@ -191,7 +225,7 @@ def _items(runs: Int64Array, level: Int64Array) -> tuple[Int32Array, list[int]]:
     count = runs[order, RUN_COUNT]
     per_run = -(-count // size)
     run = np.repeat(order, per_run)
-    in_run = _ranges(np.zeros(len(order), np.int64), per_run)
+    in_run = ranges(np.zeros(len(order), np.int64), per_run)
     first = in_run * np.repeat(size, per_run)
     end = np.minimum(first + np.repeat(size, per_run), np.repeat(count, per_run))
     items = np.stack([run, first, end], axis=1).astype(np.int32)
@@ -206,12 +240,12 @@ def _node_of_rule(
     node_of_rule = np.full(rules, NO_NODE, np.int32)
     one = runs[:, RUN_RULES] == ONE_RULE
     counts = runs[one, RUN_COUNT]
-    of_one = ordinals[_ranges(runs[one, RUN_ORDINAL], counts)]
-    node_of_rule[of_one] = _ranges(first_node[one], counts)
+    of_one = ordinals[ranges(runs[one, RUN_ORDINAL], counts)]
+    node_of_rule[of_one] = ranges(first_node[one], counts)
     more = runs[:, RUN_RULES] == MORE_RULES
     counts = runs[more, RUN_COUNT]
-    nodes = _ranges(first_node[more], counts)
-    bounds = ordinals[_ranges(runs[more, RUN_ORDINAL], 2 * counts)].astype(np.int64).reshape(-1, 2)
+    nodes = ranges(first_node[more], counts)
+    bounds = ordinals[ranges(runs[more, RUN_ORDINAL], 2 * counts)].astype(np.int64).reshape(-1, 2)
     sizes = bounds[:, 1] - bounds[:, 0]
-    node_of_rule[_ranges(bounds[:, 0], sizes)] = np.repeat(nodes, sizes)
+    node_of_rule[ranges(bounds[:, 0], sizes)] = np.repeat(nodes, sizes)
     return node_of_rule

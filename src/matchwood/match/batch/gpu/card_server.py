@@ -202,6 +202,11 @@ class _Client:
                 yield {"is_last": False}, list(pairs)
                 del pairs
             last: Answer = {"is_last": True}, []
+        elif asked == "runs":
+            for runs in worker.runs(given, keep):
+                yield {"is_last": False}, list(runs)
+                del runs
+            last = {"is_last": True}, []
         elif asked == "best":
             priority = self._kept[said["priority"]] if said["priority"] else None
             for pairs in worker.best(given, keep, priority, said["limit"]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,6 @@ from numba import cuda
 from numpy.typing import NDArray
 
 from matchwood.kernels.array_types import Int64Array
-from matchwood.match.batch.batch_strategy import Pairs
 from matchwood.match.batch.gpu.card_batches import GivenBatch
 from matchwood.match.batch.gpu.card_best_kernels import (
     BEST_CHUNK,
@@ -20,6 +19,9 @@ from matchwood.match.batch.gpu.card_best_kernels import (
     write_best,
 )
 from matchwood.match.batch.gpu.card_buffers import CardArray, PinnedArray, pieces_of
+from matchwood.match.batch.gpu.card_code_tables import SegmentTables
+from matchwood.match.batch.gpu.card_coding import CardCoding, CodeTablesCopy
+from matchwood.match.batch.gpu.card_copies import CardProgramCopy, launch, on_card
 from matchwood.match.batch.gpu.card_layout import (
     CARD_EVENTS,
     CARD_WORDS,
@@ -29,9 +31,9 @@ from matchwood.match.batch.gpu.card_layout import (
     WORD_EVENTS,
 )
 from matchwood.match.batch.gpu.card_literal_kernels import test_literals
-from matchwood.match.batch.gpu.card_program import LevelledProgram, SegmentArrays
+from matchwood.match.batch.gpu.card_program import SegmentArrays
+from matchwood.match.batch.gpu.card_runs import CardRuns
 from matchwood.match.batch.gpu.card_sweep_kernels import (
-    CHUNK_RULES,
     GROUP_CHUNKS,
     add_counts_of_events,
     add_counts_of_rules,
@@ -42,12 +44,11 @@ from matchwood.match.batch.gpu.card_sweep_kernels import (
     write_pairs,
 )
 from matchwood.match.batch.gpu.warp_kernels import (
-    BLOCK_THREADS,
-    FEWEST_BLOCKS,
     IS_SIMULATED,
     LANES,
-    MOST_BLOCKS,
 )
+from matchwood.match.batch.match_runs import MatchRuns
+from matchwood.match.batch.pairs import Pairs
 
 # Room for pairs that a worker has before it knows how many a batch gives.
 _FIRST_PAIRS = 1 << 20
@@ -63,29 +64,14 @@ _FIRST_RANKS = 1 << 15
 Ranks = list[tuple[Any, Any]]
 
 
-class CardProgramCopy:
-    """A program on the card."""
-
-    def __init__(self, program: LevelledProgram) -> None:
-        self.program = on_card(program.program)
-        self.literals = on_card(program.literals)
-        self.keys_at = program.keys_at
-        self.literal_count = program.literal_count
-        self.node_of_rule = on_card(program.node_of_rule)
-        self.level_bounds = program.level_bounds
-        self.node_count = program.node_count
-        self.groups = max(1, -(-len(program.node_of_rule) // (CHUNK_RULES * GROUP_CHUNKS)))
-
-
-def on_card(array: NDArray[Any]) -> Any:
-    """A copy on the card, of one element at least: there is no array without any."""
-    return cuda.to_device(array if array.size else np.zeros(1, array.dtype))
-
-
 class CardSegment:
     """What the kernels read of a segment, on the card; threads share it."""
 
-    def __init__(self, arrays: SegmentArrays) -> None:
+    def __init__(
+        self, arrays: SegmentArrays, tables: Callable[[], SegmentTables] | None = None
+    ) -> None:
+        self._tables = tables
+        self._code_tables: CodeTablesCopy | None = None
         self.slice_of_rule = arrays.slice_of_rule
         self.index = on_card(arrays.atoms)
         self.slices = len(arrays.programs)
@@ -94,6 +80,14 @@ class CardSegment:
         self._selections: list[tuple[NDArray[np.uint8], tuple[bool, Any]]] = []
         self._node_of_rule = tuple(program.node_of_rule for program in arrays.programs)
         self._ranks: list[tuple[object, object, Ranks]] = []
+
+    def code_tables(self) -> CodeTablesCopy:
+        """What turns numbers and times into codes; copied when first needed."""
+        with self._lock:
+            if self._code_tables is None:
+                assert self._tables is not None, "columns are only given with their tables"
+                self._code_tables = CodeTablesCopy(self._tables())
+            return self._code_tables
 
     def worker(self) -> CardWorker:
         """What matches one batch at a time."""
@@ -156,6 +150,8 @@ class CardWorker:
         self._event_totals = cuda.device_array(CARD_EVENTS, np.int64)
         self._best = CardArray(np.int32)
         self._best_counts = CardArray(np.int32)
+        self._runs: CardRuns | None = None
+        self._coding = CardCoding(self.stream)
 
     def pairs(self, given: GivenBatch, keep: NDArray[np.uint8]) -> Iterator[Pairs]:
         """All matches of a batch, in pieces."""
@@ -236,6 +232,20 @@ class CardWorker:
             first, size = end, 8 * size
         return found[:events]
 
+    def runs(self, given: GivenBatch, keep: NDArray[np.uint8]) -> Iterator[MatchRuns]:
+        """All matches of a batch as runs, one slice of rules after the other."""
+        batch = self.place(given)
+        wanted = self.segment.selection(keep)
+        if self._runs is None:
+            programs = self.segment.programs
+            rules = max(len(program.node_of_rule) for program in programs)
+            groups = max(program.groups for program in programs)
+            self._runs = CardRuns(rules, groups, self.stream)
+        for program in self.segment.programs:
+            self.compute(program, batch, given.events)
+            words = _words(given.events)
+            yield self._runs.found(program, wanted, words, self.masks, self.counts)
+
     def add_counts_of_rules(self, given: GivenBatch, keep: NDArray[np.uint8], totals: Any) -> None:
         """Add to the total of each rule, on the card, how many events it is true of."""
         batch = self.place(given)
@@ -275,6 +285,8 @@ class CardWorker:
         """Copy what is gathered to the card, and write the rows of the batch there."""
         batch = self._batch.with_room(given.rows_at + ROW_SIZE * (given.rows + 1))
         batch[: len(gathered)].copy_to_device(gathered, stream=self.stream)
+        if given.columns is not None:
+            self._coding.write(batch, given.columns, given.events, self.segment.code_tables())
         place_codes[self._launch(LANES * (given.rows + 1))](
             batch, given.given_at, given.rows_at, given.rows, given.events
         )
@@ -326,8 +338,7 @@ class CardWorker:
             self.rules.with_room(room)
 
     def _launch(self, threads: int) -> tuple[int, int, Any]:
-        blocks = min(MOST_BLOCKS, max(FEWEST_BLOCKS, -(-threads // BLOCK_THREADS)))
-        return blocks, BLOCK_THREADS, self.stream
+        return launch(threads, self.stream)
 
 
 def _words(events: int) -> int:

@@ -234,7 +234,7 @@ def compute_nodes(
 
 
 @device_function
-def _pairs_of_rule(rule, node_of_rule, selects, wanted, counts):
+def pairs_of_rule(rule, node_of_rule, selects, wanted, counts):
     """How many pairs a rule has."""
     node = node_of_rule[rule]
     if node == NO_NODE or (selects and wanted[rule] == 0):
@@ -256,7 +256,7 @@ def count_pairs(node_of_rule, selects, wanted, counts, groups, chunk_pairs, grou
             mine = np.int32(0)
             for _ in range(CHUNK_RULES // LANES):
                 if rule < rules:
-                    mine += _pairs_of_rule(rule, node_of_rule, selects, wanted, counts)
+                    mine += pairs_of_rule(rule, node_of_rule, selects, wanted, counts)
                 rule = np.uint32(rule + np.uint32(1))
             total = lane_total(mine)
             of_group += total
@@ -302,7 +302,7 @@ def write_pairs(
     chunk = _warp_number()
     while chunk < chunks:
         if chunk_pairs[chunk] > 0:
-            at = _place_of_chunk(chunk, lane, chunk_pairs, place_of_group)
+            at = place_of_chunk(chunk, lane, chunk_pairs, place_of_group)
             if at + chunk_pairs[chunk] <= len(out_event):
                 for step in range(CHUNK_RULES // LANES):
                     first = np.uint32(
@@ -311,7 +311,7 @@ def write_pairs(
                     mine = np.uint32(first + lane)
                     pairs, node = np.int32(0), np.int32(0)
                     if mine < rules:
-                        pairs = _pairs_of_rule(mine, node_of_rule, selects, wanted, counts)
+                        pairs = pairs_of_rule(mine, node_of_rule, selects, wanted, counts)
                         node = node_of_rule[mine]
                     for other in range(LANES):
                         count = from_lane(pairs, other)
@@ -328,7 +328,7 @@ def write_pairs(
 
 
 @device_function
-def _place_of_chunk(chunk, lane, chunk_pairs, place_of_group):
+def place_of_chunk(chunk, lane, chunk_pairs, place_of_group):
     """Where the pairs of a chunk begin."""
     group = np.uint32(chunk // np.uint32(GROUP_CHUNKS))
     before = np.int32(0)
@@ -368,7 +368,7 @@ def add_counts_of_rules(node_of_rule, selects, wanted, counts, totals):
     rules = np.uint32(len(node_of_rule))
     rule = np.uint32(cuda.grid(1))
     while rule < rules:
-        pairs = _pairs_of_rule(rule, node_of_rule, selects, wanted, counts)
+        pairs = pairs_of_rule(rule, node_of_rule, selects, wanted, counts)
         if pairs > 0:
             cuda.atomic.add(totals, rule, np.int64(pairs))  # other streams add to it as well
         rule = np.uint32(rule + np.uint32(cuda.gridsize(1)))
@@ -381,7 +381,7 @@ def add_counts_of_events(node_of_rule, selects, wanted, words, masks, counts, to
     rules = np.uint32(len(node_of_rule))
     rule = _warp_number()
     while rule < rules:
-        if _pairs_of_rule(rule, node_of_rule, selects, wanted, counts) > 0:
+        if pairs_of_rule(rule, node_of_rule, selects, wanted, counts) > 0:
             node = np.uint32(node_of_rule[rule])
             for step in range(words_of_lane(words)):
                 w = np.uint32(lane + np.uint32(step))

@@ -9,6 +9,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,8 +19,8 @@ from numpy.typing import NDArray
 from matchwood.forking import is_left_held, renew_in_children
 from matchwood.index.build.packed_atoms import unpack_atoms
 from matchwood.index.file.array_file import checksum
-from matchwood.kernels.array_types import Int64Array
-from matchwood.match.batch.batch_strategy import BatchStrategy, LearntCost, Pairs
+from matchwood.kernels.array_types import Int32Array, Int64Array
+from matchwood.match.batch.batch_strategy import BatchStrategy, LearntCost
 from matchwood.match.batch.codes.batch_codes import BatchCodes
 from matchwood.match.batch.gpu.card import (
     CardError,
@@ -30,10 +31,19 @@ from matchwood.match.batch.gpu.card import (
 from matchwood.match.batch.gpu.card_access import OwnCard, card_of_process
 from matchwood.match.batch.gpu.card_batches import GivenBatch, given_batch
 from matchwood.match.batch.gpu.card_client import SharedCard
+from matchwood.match.batch.gpu.card_code_tables import SegmentTables, segment_tables
 from matchwood.match.batch.gpu.card_layout import MOST_NODES
-from matchwood.match.batch.gpu.card_program import SegmentArrays, card_index, levelled
+from matchwood.match.batch.gpu.card_program import (
+    LevelledProgram,
+    SegmentArrays,
+    card_index,
+    levelled,
+)
+from matchwood.match.batch.match_runs import MatchRuns
+from matchwood.match.batch.pairs import Pairs
 from matchwood.match.batch.sweep.lazy_masks import LazyMasks
-from matchwood.match.batch.sweep.sweep_program import KeyedProgram, keyed_program_of, slices_of
+from matchwood.match.batch.sweep.sweep_program import SweepProgram, program_of, slices_of
+from matchwood.match.batch.sweep.whole_program import WholeProgram
 from matchwood.match.event.event_matcher import SegmentMatcher, family_ends
 
 if TYPE_CHECKING:
@@ -65,8 +75,10 @@ class GpuStrategy(BatchStrategy):
 
     name = "gpu"
 
-    def __init__(self, matcher: SegmentMatcher) -> None:
+    def __init__(self, matcher: SegmentMatcher, program: WholeProgram) -> None:
         self._segment = matcher.segment
+        self._whole = program
+        self._coders = matcher.coders
         self.lazy = LazyMasks(self._segment)
         self._lock = threading.Lock()
         self._on_card: SegmentOnCard | None = None
@@ -108,7 +120,7 @@ class GpuStrategy(BatchStrategy):
         try:
             with self.guarded() as worker:
                 slice_of_rule = worker.segment.slice_of_rule
-                for pairs in worker.pairs(self._given(codes), keep):
+                for pairs in worker.pairs(self.given(codes), keep):
                     took = clock() - started
                     given += len(pairs[0])
                     yield pairs
@@ -130,12 +142,12 @@ class GpuStrategy(BatchStrategy):
         After a CardError nobody knows which totals have been added to.
         """
         with self.guarded() as worker:
-            worker.add_counts_of_rules(self._given(codes), keep, totals)
+            worker.add_counts_of_rules(self.given(codes), keep, totals)
 
     def counts_of_events(self, codes: BatchCodes, keep: NDArray[np.uint8]) -> Int64Array:
         """How many rules are true of each event of a batch; a CardError if the card fails."""
         return self._sliced_until_it_fits(
-            lambda worker: worker.counts_of_events(self._given(codes), keep)
+            lambda worker: worker.counts_of_events(self.given(codes), keep)
         )
 
     def best(
@@ -147,19 +159,24 @@ class GpuStrategy(BatchStrategy):
     ) -> list[Pairs]:
         """Of each event the `limit` matches of highest priority, or some more."""
         return self._sliced_until_it_fits(
-            lambda worker: list(worker.best(self._given(codes), keep, priority, limit))
+            lambda worker: list(worker.best(self.given(codes), keep, priority, limit))
         )
+
+    def runs(self, codes: BatchCodes, keep: NDArray[np.uint8]) -> list[MatchRuns]:
+        """All matches of a batch as runs, slice by slice of the rules."""
+        return self._sliced_until_it_fits(lambda worker: list(worker.runs(self.given(codes), keep)))
 
     def left_on_card(
         self, codes: BatchCodes, keep: NDArray[np.uint8], first_rule: int
     ) -> list[tuple[Any, Any]]:
         """All matches of a batch, as arrays on the card of events and of rules."""
         return self._sliced_until_it_fits(
-            lambda worker: worker.left_on_card(self._given(codes), keep, first_rule)
+            lambda worker: worker.left_on_card(self.given(codes), keep, first_rule)
         )
 
-    def _given(self, codes: BatchCodes) -> GivenBatch:
-        return given_batch(codes, len(self._segment.slots), self.lazy)
+    def given(self, codes: BatchCodes) -> GivenBatch:
+        own = isinstance(self.card, OwnCard)
+        return given_batch(codes, len(self._segment.slots), self.lazy, with_columns=own)
 
     def _sliced_until_it_fits(self, ask: Callable[[Worker], _Answer]) -> _Answer:
         """What a worker answers, in as many slices as the memory of the card needs."""
@@ -220,7 +237,7 @@ class GpuStrategy(BatchStrategy):
         with self._lock:
             if self._on_card is None:
                 self.slices = self._fewest_slices
-                segment = self._on_card = self.card.segment(self._key, self._arrays)
+                segment = self._on_card = self.card.segment(self._key, self.arrays, self.tables)
                 self.slices = segment.slices
             return self._on_card
 
@@ -232,36 +249,46 @@ class GpuStrategy(BatchStrategy):
         key = (sums, segment.rules, len(segment.slots), self.lazy.count, self._fewest_slices)
         return repr(key)
 
-    def _arrays(self, free: int) -> SegmentArrays:
+    def tables(self) -> SegmentTables:
+        """What turns numbers and times into codes."""
+        return segment_tables(self._coders, len(self._segment.slots))
+
+    def arrays(self, free: int) -> SegmentArrays:
         """What a card with so many free bytes has of the segment."""
-        segment = self._segment
+        with ThreadPoolExecutor(1) as beside:
+            index = beside.submit(self._index)
+            programs = self._programs(free)
+        slice_of_rule = np.zeros(self._segment.rules, np.int32)
+        for number, program in enumerate(programs):
+            slice_of_rule[program.node_of_rule >= 0] = number
+        return SegmentArrays(index.result(), len(self._segment.slots), slice_of_rule, programs)
+
+    def _programs(self, free: int) -> tuple[LevelledProgram, ...]:
+        """Programs in so many slices that the masks of each fit."""
         slices = self._fewest_slices
         swept = self._swept(slices)
         while True:
-            programs = tuple(levelled(program, segment, self.lazy.atom_row) for program in swept)
+            programs = tuple(levelled(program, self._segment.rules) for program in swept)
             nodes = max(program.node_count for program in programs)
             literals = max(program.literal_count for program in programs)
             needed = _NODE_BYTES * nodes + _LITERAL_BYTES * literals
             fits = needed <= MEMORY_SHARE * free and nodes <= MOST_NODES
             if fits or slices >= MOST_SLICES:
-                break
+                return programs
             slices *= 2
             swept = self._swept(slices)
-        slice_of_rule = np.zeros(segment.rules, np.int32)
-        for number, program in enumerate(programs):
-            slice_of_rule[program.node_of_rule >= 0] = number
-        slots = len(segment.slots)
-        packed = segment.packed._replace(rows=self.lazy.atom_row)
-        index = card_index(unpack_atoms(packed), family_ends(segment), slots)
-        return SegmentArrays(index, slots, slice_of_rule, programs)
 
-    def _swept(self, slices: int) -> tuple[KeyedProgram, ...]:
+    def _index(self) -> Int32Array:
+        packed = self._segment.packed._replace(rows=self.lazy.atom_row)
+        slots = len(self._segment.slots)
+        return card_index(unpack_atoms(packed), family_ends(self._segment), slots)
+
+    def _swept(self, slices: int) -> tuple[SweepProgram, ...]:
         """The program of each slice."""
         if slices == 1:
-            return (keyed_program_of(self._segment, self.lazy),)
+            return (self._whole.get(),)
         return tuple(
-            keyed_program_of(self._segment, self.lazy, chosen)
-            for chosen in slices_of(self._segment, slices)
+            program_of(self._segment, chosen) for chosen in slices_of(self._segment, slices)
         )
 
 

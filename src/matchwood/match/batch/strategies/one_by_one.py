@@ -13,8 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.kernels.array_types import Int32Array
-from matchwood.match.batch.batch_strategy import BUFFERED_PAIRS, BatchStrategy, LearntCost, Pairs
+from matchwood.match.batch.batch_strategy import BatchStrategy, LearntCost
 from matchwood.match.batch.codes.batch_codes import BatchCodes
+from matchwood.match.batch.pairs import BUFFERED_PAIRS, Pairs
+from matchwood.match.batch.sweep.whole_program import WholeProgram
 from matchwood.match.event.event_matcher import SegmentMatcher
 
 # Events that are tried before the rest of a batch is matched.
@@ -30,7 +32,7 @@ class OneByOneStrategy(BatchStrategy):
     name = "one by one"
     trial = TRIAL_EVENTS
 
-    def __init__(self, matcher: SegmentMatcher) -> None:
+    def __init__(self, matcher: SegmentMatcher, program: WholeProgram) -> None:
         self._matcher = matcher
         self.cost = LearntCost(self.name, 2e-4 if matcher.segment.nodes > _LARGE else 2e-5)
 

@@ -18,16 +18,18 @@ from matchwood.forking import is_left_held, renew_in_children
 from matchwood.index.build.segment import read_only
 from matchwood.kernels.array_types import Int32Array
 from matchwood.kernels.masks import WORDS
-from matchwood.match.batch.batch_strategy import BatchStrategy, LearntCost, Pairs
+from matchwood.match.batch.batch_strategy import BatchStrategy, LearntCost
 from matchwood.match.batch.codes.batch_codes import BatchCodes
 from matchwood.match.batch.codes.hit_kernels import clear_bits, set_bits
+from matchwood.match.batch.pairs import Pairs
 from matchwood.match.batch.sweep.lazy_masks import LazyMasks
 from matchwood.match.batch.sweep.literal_row_kernels import Batch, LiteralIndex, fill_literals
 from matchwood.match.batch.sweep.rank_kernels import rank_events
 from matchwood.match.batch.sweep.slot_kernels import DENSE, SLOT_ROW, place_events, rows_of_slots
 from matchwood.match.batch.sweep.sweep_kernels import FIRST, NOT_BEGUN, PROGRESS_NUMBERS, RUN, sweep
-from matchwood.match.batch.sweep.sweep_program import SweepProgram, program_of, sliced
+from matchwood.match.batch.sweep.sweep_program import SweepProgram, sliced
 from matchwood.match.batch.sweep.sweep_scratch import SweepScratch
+from matchwood.match.batch.sweep.whole_program import WholeProgram
 from matchwood.match.event.event_matcher import SegmentMatcher, family_ends
 
 # Bytes of masks that one sweep may take.
@@ -47,8 +49,9 @@ class SweepStrategy(BatchStrategy):
 
     name = "sweep"
 
-    def __init__(self, matcher: SegmentMatcher) -> None:
+    def __init__(self, matcher: SegmentMatcher, program: WholeProgram) -> None:
         segment = self._segment = matcher.segment
+        self._whole = program
         self._codes_of = read_only(segment.codes)
         row_of_code = np.r_[0, np.cumsum(segment.codes.astype(np.int64) + 1)]
         self._lazy = LazyMasks(segment)
@@ -170,7 +173,7 @@ class SweepStrategy(BatchStrategy):
                 if programs:
                     self._programs = sliced(self._segment, 2 * len(programs))
                 else:
-                    self._programs = (program_of(self._segment),)
+                    self._programs = (self._whole.get(),)
             return self._programs
 
 

@@ -3,7 +3,8 @@
 Modules:
 
 - `sweep_program`: the nodes of a segment in the form that a sweep streams, made by
-  `program_kernels` when the first batch is swept;
+  `program_kernels` when the first batch is swept, and `whole_program`, which strategies share and
+  files keep;
 - `sweep_scratch`, `pair_buffers`: what a sweep writes to, used again for later batches;
 - `slot_kernels`, `rank_kernels`: the events of a batch by slot, as words of positions where few
   events have a slot, and else as masks;

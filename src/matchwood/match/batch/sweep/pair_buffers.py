@@ -7,8 +7,8 @@ import os
 import numpy as np
 
 from matchwood.kernels.array_types import Int32Array
-from matchwood.match.batch.batch_strategy import BUFFERED_PAIRS, Pairs
 from matchwood.match.batch.leased_arrays import LeasedArrays
+from matchwood.match.batch.pairs import BUFFERED_PAIRS, Pairs
 
 # Buffers that are kept for later use, 8 MiB each. A thread that matches has about five, with those
 # that wait to be read.

@@ -20,7 +20,7 @@ that do not depend on the code of one slot alone: patterns, `is null`, and what 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,7 +74,7 @@ from matchwood.match.batch.sweep.program_kernels import (
 )
 
 # What a block is filled up with: true of no code, whatever the slot.
-_FILLER = int(pack_interval(0, 0, 1, 0))
+FILLER = int(pack_interval(0, 0, 1, 0))
 
 
 class SweepProgram(NamedTuple):
@@ -94,8 +94,8 @@ class SweepProgram(NamedTuple):
         return sum(array.nbytes for array in self)
 
 
-class KeyedProgram(NamedTuple):
-    """A program whose literals are numbered in no order; quicker to make."""
+class _KeyedProgram(NamedTuple):
+    """A program before its literals are numbered by slot."""
 
     runs: Int64Array
     literals: Int32Array
@@ -108,7 +108,7 @@ class KeyedProgram(NamedTuple):
 def program_of(segment: Segment, chosen: NDArray[np.bool_] | None = None) -> SweepProgram:
     """The program for all groups of rules of a segment, or for those chosen."""
     lazy = LazyMasks(segment)
-    keyed = keyed_program_of(segment, lazy, chosen)
+    keyed = _keyed_program_of(segment, lazy, chosen)
     number, keys, slot_of_block, first_literal = _numbered(keyed.keys, segment, lazy.atom_row)
     arrays = (
         keyed.runs, number[keyed.literals], keyed.nodes, keyed.ordinals, keys, slot_of_block,
@@ -117,10 +117,9 @@ def program_of(segment: Segment, chosen: NDArray[np.bool_] | None = None) -> Swe
     return SweepProgram(*(read_only(array) for array in arrays))
 
 
-def keyed_program_of(
-    segment: Segment, lazy: LazyMasks, chosen: NDArray[np.bool_] | None = None
-) -> KeyedProgram:
-    """The same, before its literals are numbered by slot."""
+def _keyed_program_of(
+    segment: Segment, lazy: LazyMasks, chosen: NDArray[np.bool_] | None
+) -> _KeyedProgram:
     tree = segment.tree
     facts = facts_of(segment)
     literal_group, always = tree.literal_group, tree.always
@@ -154,7 +153,7 @@ def keyed_program_of(
     groups = np.r_[facts[:, RULES], groups]
     ordinals = _ordinals(rules, groups, group_start)
     runs = _runs(level, shape, facts, rules, len(more))
-    return KeyedProgram(runs, key_of_operand, nodes, ordinals, lazy.keys(keys), len(used))
+    return _KeyedProgram(runs, key_of_operand, nodes, ordinals, lazy.keys(keys), len(used))
 
 
 def facts_of(segment: Segment) -> Int32Array:
@@ -236,7 +235,7 @@ def _numbered(keys: Int64Array, segment: Segment, atom_row: Int32Array) -> tuple
     number = np.empty(len(keys), np.int32)
     in_slot = np.arange(len(keys)) - np.repeat(np.cumsum(counts) - counts, counts)
     number[order] = first[slot[order]] + in_slot
-    by_number = np.full(max(1, first[-1]), _FILLER, np.int64)
+    by_number = np.full(max(1, first[-1]), FILLER, np.int64)
     by_number[number] = keys
     blocks = np.repeat(np.arange(slots + 1), padded // LITERALS_PER_BLOCK)
     return number, by_number, blocks.astype(np.int32), first.astype(np.int32)
@@ -303,6 +302,13 @@ def _runs(
     ):  # fmt: skip
         runs[:, begin] = _before(runs[:, each] * runs[:, RUN_COUNT])
     return runs
+
+
+def ranges(first: NDArray[Any], counts: NDArray[Any]) -> Int64Array:
+    """first[0], first[0] + 1, …, counts[0] numbers in all; then those of first[1], and so on."""
+    before = np.cumsum(counts) - counts
+    numbers: Int64Array = np.arange(int(counts.sum())) + np.repeat(first - before, counts)
+    return numbers
 
 
 def _before(counts: NDArray[np.int64]) -> NDArray[np.int64]:
