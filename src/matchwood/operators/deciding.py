@@ -17,11 +17,11 @@ from matchwood.forking import renew_in_children
 from matchwood.kernels.array_types import Int32Array
 from matchwood.kernels.readiness import kernels_ready
 from matchwood.language.aliases import Aliases
-from matchwood.language.bindings import Answer, truth_of_join
-from matchwood.language.evaluation import Hierarchies, argument_values, truth_of
+from matchwood.language.bindings import Answer, Truth, truth_of_join
+from matchwood.language.evaluation import TRUTHS, Hierarchies, argument_values, truth_of
 from matchwood.language.events import Event
 from matchwood.language.named_lists import NamedLists
-from matchwood.language.tree import And, Call, Node, Not, Or, walk
+from matchwood.language.tree import And, Call, Node, Not, Or, TruthTest, walk
 from matchwood.language.tree.variables import Join, canonical_call
 from matchwood.operators.clauses import ClauseTable
 from matchwood.operators.learning import Calls
@@ -283,14 +283,13 @@ class Decider:
 
 def holds(literal: Node, answer: Answer, seen: Event) -> bool:
     """Whether a literal holds, given the answer of its call; an undefined one does not."""
-    if isinstance(literal, Not):
-        inner = literal.operands[0]
-        if isinstance(inner, Join):
-            return truth_of_join(inner, seen, lambda _: answer) is False
-        return answer == ()
-    if isinstance(literal, Join):
-        return truth_of_join(literal, seen, lambda _: answer) is True
-    return bool(answer)
+    asked = literal.operands[0] if isinstance(literal, Not | TruthTest) else literal
+    truth: Truth = None if answer is None else bool(answer)
+    if isinstance(asked, Join):
+        truth = truth_of_join(asked, seen, lambda _: answer)
+    if isinstance(literal, TruthTest):
+        return (truth is TRUTHS[literal.truth]) is not literal.negated
+    return truth is (not isinstance(literal, Not))
 
 
 def lazily(
