@@ -14,6 +14,9 @@ from matchwood.match.event.lazy_atoms import LazyAtoms
 LEAVES = [f"a{i} = {i}" for i in range(9)] + ["b > 2", "c like 'x%'", "d is null", "a1 in (1, 'x')"]
 LEAVES += ["not a2 = 2", "a1 < a2", "(c like '%y') is not true", "any(e, it > 2)"]
 
+FORMS = ["{}", "not {}", "b = 3 and {}", "not (b = 3 or {})", "({} xor b > 2)", "({} is not true)"]
+FORMS += ["({} is unknown)", "not ({} is false)", "at_least(2, b > 2, c like '%y', {})"]
+
 
 def long_of(source, width=24):
     count = source.randint(1, width)
@@ -22,10 +25,7 @@ def long_of(source, width=24):
 
 def rule_of(source):
     text = long_of(source)
-    form = source.choice(
-        ["{}", "not {}", "b = 3 and {}", "not (b = 3 or {})", "({} xor b > 2)", "({} is not true)"]
-        + ["({} is unknown)", "not ({} is false)", "at_least(2, b > 2, c like '%y', {})"]
-    )
+    form = source.choice(FORMS)
     return form.format(text)
 
 
@@ -39,7 +39,9 @@ def event_of(source):
 def test_random_long_thresholds():
     source = random.Random(4)
     trees = {number: parse(rule_of(source)) for number in range(120)}
-    assert sum(any(isinstance(n, AtLeast) for n in walk(index_form(t))) for t in trees.values()) > 60
+    assert (
+        sum(any(isinstance(n, AtLeast) for n in walk(index_form(t))) for t in trees.values()) > 60
+    )
     events = [event_of(source) for _ in range(40)]
     matcher = Matcher(trees)
     matcher.compact()

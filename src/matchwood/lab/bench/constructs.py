@@ -3,12 +3,12 @@
     python -m matchwood.lab.bench.constructs [--rules 1000] [--events 2000]
 
 For each kind (`lower(a)`, `*`, tests of truth of numbers, `in` of several families, `any` over
-elements, short and long `at_least`, and tests of `xor`), events per second of one core, as dicts one by one, as
-dicts in a batch, as Arrow columns, and as JSON lines. `at_least(1, …)` means the same as what
-stands inside. Where the index may write no threshold with `and` and `or`, and looks up nothing that
-one implies, it is evaluated as a whole when a rule depends on it: rules in which each predicate is
-wrapped in it are matched beside the others, with fewer events. The figure that counts is how many times as fast the others are.
-Both find the same matches.
+elements, short and long `at_least`, and tests of `xor`), events per second of one core, as dicts
+one by one, as dicts in a batch, as Arrow columns, and as JSON lines. `at_least(1, …)` means the
+same as what stands inside. Where the index may write no threshold with `and` and `or`, and looks up
+nothing that one implies, it is evaluated as a whole when a rule depends on it: rules in which each
+predicate is wrapped in it are matched beside the others, with fewer events. The figure that counts
+is how many times as fast the others are. Both find the same matches.
 """
 
 from __future__ import annotations
