@@ -18,6 +18,8 @@ from matchwood.language.tree import (
     AtLeast,
     Call,
     Constant,
+    Elements,
+    IsNull,
     Node,
     Not,
     Or,
@@ -29,6 +31,7 @@ from matchwood.language.tree import (
     walk,
 )
 from matchwood.language.tree.calls import BUILT_IN
+from matchwood.language.tree.elements import walk_inside
 from matchwood.language.tree.variables import (
     Join,
     canonical_call,
@@ -73,6 +76,8 @@ def is_costly(tree: Node) -> bool:
 def _asks(node: Node) -> bool:
     if isinstance(node, Call):
         return node.name not in BUILT_IN
+    if isinstance(node, Elements):
+        return is_costly(node.rule)
     return isinstance(node, VariableComparison | Join)
 
 
@@ -146,7 +151,8 @@ def _of_leaf(node: Node) -> Option:
             ]
             literals.append(canonical_join(Join([call], own)))
         return Option(None, tuple(dict.fromkeys(literals)), (node,))
-    assert isinstance(node, Call)
+    if not isinstance(node, Call):
+        raise _TooMany  # calls about the elements of a list, one for each
     return Option(None, (canonical_call(node),), ())
 
 
@@ -228,6 +234,10 @@ def _upper(pushed: Node) -> Node | None:
     """
 
     def step(node: Node, operands: Sequence[Node | None]) -> Node | None:
+        if isinstance(node, Not) and isinstance(node.operands[0], Elements):
+            return operands[0]
+        if isinstance(node, Elements) and _asks(node):
+            return IsNull(node.attribute, True)
         if not operands:
             return None if _asks(node) else node
         known = [operand for operand in operands if operand is not None]
@@ -245,7 +255,7 @@ def _upper(pushed: Node) -> Node | None:
 
 def calls_of(tree: Node) -> tuple[Call, ...]:
     """The distinct calls of operators in a rule, with variables renamed to a canonical form."""
-    calls = (node for node in walk(tree) if isinstance(node, Call) and _asks(node))
+    calls = (node for node, _ in walk_inside(tree) if isinstance(node, Call) and _asks(node))
     return tuple(dict.fromkeys(canonical_call(call) for call in calls))
 
 

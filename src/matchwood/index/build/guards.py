@@ -30,15 +30,15 @@ from matchwood.language.tree.subjects import EVERYTHING
 def guarded(gathered: GatheredPrograms, atoms: AtomTable) -> GatheredPrograms:
     """The same programs, with guards before the literals that are evaluated on demand."""
     program = gathered.program
-    of_atom = [(atom, _guards(node, atoms)) for atom, node in list(atoms.opaque.items())]
-    most = max((len(guards) for _, guards in of_atom), default=0)
+    of_atom = [(number, _guards(node, atoms)) for number, node in list(atoms.opaque.items())]
+    most = max((len(mine) for _, mine in of_atom), default=0)
     if most == 0:
         return gathered
     guards = np.zeros((len(atoms), most), np.int32)
     count = np.zeros(len(atoms), np.int64)
-    for atom, mine in of_atom:
-        guards[atom, : len(mine)] = mine
-        count[atom] = len(mine)
+    for number, mine in of_atom:
+        guards[number, : len(mine)] = mine
+        count[number] = len(mine)
     is_literal = program >= 0
     atom = np.where(is_literal, atom_of(program), 0)
     before: Int64Array = np.where(is_literal, count[atom], 0)
@@ -51,7 +51,7 @@ def guarded(gathered: GatheredPrograms, atoms: AtomTable) -> GatheredPrograms:
         some = np.flatnonzero(before > place)
         made[first[some] + place] = guards[atom[some], place]
     some = np.flatnonzero(before > 0)
-    made[ends[some] - 1] = [pack_operator(GUARD, int(number) + 1) for number in before[some]]
+    made[ends[some] - 1] = [pack_operator(GUARD, int(those) + 1) for those in before[some]]
     bounds = np.r_[0, ends][gathered.start]
     return gathered._replace(program=made, start=bounds.astype(np.int64))
 

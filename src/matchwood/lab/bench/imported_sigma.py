@@ -27,7 +27,7 @@ REASONS = {
     "of an event without the field; rsigma finds it false",
     "null of a missing field": "a field that is missing has no value, which is what null asks for; "
     "rsigma finds null only where the event has a null",
-    "text as a number": "`gt`, `gte`, `lt` and `lte` compare numbers; rsigma reads text as one, too",
+    "text as a number": "`gt`, `gte`, `lt` and `lte` compare numbers; rsigma also reads text",
     "booleans as 0 and 1": "a boolean is the text true or false; rsigma takes 0 and 1 for it, too",
     "wildcards": "wildcards stand for any characters also where a modifier adds others, beside "
     "escaped ones, after `windash`, over line breaks, and in keywords over numbers; rsigma differs "
@@ -162,10 +162,9 @@ def counted(asked: Sequence[Asked], lines: Sequence[str], ask: Any) -> Counter[s
         for item in items_of(each.detection)
     ]
     alone = iter(ask(jobs) if jobs else [])
-    for each, about, answer in differing:
-        items = list(items_of(each.detection))
-        answers = [(item, next(alone) == "1") for item in items]
-        count[_reason(each, about, answer, answers)] += 1
+    for each, about, matched in differing:
+        items = [(item, next(alone) == "1") for item in items_of(each.detection)]
+        count[_reason(each, about, matched, items)] += 1
     return count
 
 

@@ -49,9 +49,10 @@ def on_spark(values: int, rules: int, events: int, seed: int) -> dict[str, Figur
                 started = time.perf_counter()
                 matched = match_events(given, compiled, keep=["number"], lists={NAME: listed})
                 ready = time.perf_counter()
-                found = matched.select("number", "rule_id").toPandas()
+                found = matched.select("number", "rule_id").toArrow()
                 ended = time.perf_counter()
-            pairs = set(zip(found["number"].tolist(), map(int, found["rule_id"]), strict=True))
+            numbers, ids = (found[name].to_pylist() for name in ("number", "rule_id"))
+            pairs = set(zip(numbers, map(int, ids), strict=True))
             right = {
                 (n, r) for n, event in enumerate(asked) for r in expected(event, number, answers)
             }
