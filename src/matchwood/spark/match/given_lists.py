@@ -10,7 +10,7 @@ import hashlib
 import pickle
 import tempfile
 import threading
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -141,7 +141,7 @@ def _column(frame: DataFrame) -> Iterator[object]:
                 yield _EPOCH + timedelta(microseconds=value) if is_time else value
 
 
-def _packed(batches: Iterator[Any]) -> Iterator[Any]:
+def _packed(batches: Iterable[Any]) -> Iterable[Any]:
     """Batches of one column as a row of bytes each."""
     for batch in batches:
         sink = pa.BufferOutputStream()
