@@ -152,6 +152,9 @@ class Source:
             (
                 f"({name} > {number} or {other} = '{text}') is {maybe_not}{truth}",
                 f"at_least(2, {name} > {number}, {other} is null, {name} < 3)",
+                f"({name} {ordered} {other}) is {maybe_not}{truth}",
+                f"(odd({name}) or maybe({other}) and {name} > {number}) is {maybe_not}{truth}",
+                f"at_least({1 + number}, {self._many(name, other)})",
                 f"any({name}, it > {number} or it = '{text}')",
                 f"every({name}, it <= {number})",
                 f"any({name}, x = {number} or every(y, it != '{text}')) and * > {number}",
@@ -164,6 +167,10 @@ class Source:
                 f"{name} ilike {self.pick(('any', 'all'))} ('{self.pick(PATTERNS)}', 'a%')",
             )
         )
+
+    def _many(self, name, other):
+        """More rules than a threshold of them is written out with."""
+        return ", ".join(f"{self.pick((name, other))} > {number}" for number in range(13))
 
     def _literals(self, kind):
         if kind == MANY:

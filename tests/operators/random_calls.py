@@ -47,10 +47,15 @@ def rule(some, depth=3):
 def _rule(some, depth):
     if depth == 0 or some.random() < 0.3:
         return _leaf(some)
-    kind = some.choice(["and", "and", "and", "or", "or", "not", "xor", "xnor"])
+    kind = some.choice(["and"] * 4 + ["or"] * 3 + ["not", "xor", "xnor", "is", "is", "at_least"])
     if kind == "not":
         return f"not ({_rule(some, depth - 1)})"
+    if kind == "is":
+        truth = some.choice(["true", "false", "unknown"])
+        return f"(({_rule(some, depth - 1)}) is {some.choice(['', 'not '])}{truth})"
     operands = [_rule(some, depth - 1) for _ in range(some.randrange(2, 4))]
+    if kind == "at_least":
+        return f"at_least({some.randint(1, len(operands))}, {', '.join(operands)})"
     return "(" + f" {kind} ".join(operands) + ")"
 
 

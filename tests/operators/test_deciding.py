@@ -118,6 +118,26 @@ def test_no_call_is_made_for_what_the_index_decides():
     assert len(counted.calls) == 1
 
 
+def test_no_call_is_made_for_tests_of_truth_that_the_index_decides():
+    counted = Counted()
+    rules = {
+        1: "(a = 1 and fickle(i, 0)) is not true",
+        2: "a = 3 and (fickle(i, 0) or b > 1) is unknown",
+        3: "(mob(i, ?n) and ?n > 9) is not true and a = 3",
+        4: "at_least(2, a = 3, fickle(i, 0), b > 1)",
+    }
+    trees = map(parse, rules.values())
+    assert not any(residue(tree).whole for tree in trees)
+    operators = counted.operators()
+    matcher = Matcher(rules, operators=operators)
+    assert matcher.match({"a": 2, "b": 1, "i": 1}) == [1]
+    assert not counted.calls
+    some = random.Random(3)
+    events = [event(some) | {"a": some.choice([1, 3])} for _ in range(40)]
+    right = assert_right(matcher, rules, events, operators)
+    assert {rule_id for _, rule_id in right} == set(rules)
+
+
 def test_a_constraint_on_one_call_is_looked_at_before_the_next_is_made():
     made = []
 

@@ -28,6 +28,8 @@ LEAVES = [
     "not endswith(b, 'y')",
     "contains(a, 'x')",
     "a = b",
+    "b > a",
+    "lower(b) <= a",
     "a < 'y'",
     "true",
     "c rlike '^x+$'",
@@ -51,7 +53,7 @@ def rule_of(source, depth):
     if dice < 0.8:
         return f"({inner} xor {other})"
     if dice < 0.83:
-        return f"at_least(1, {inner}, {other})"
+        return f"at_least({source.randint(1, 2)}, {inner}, {other})"
     return f"(({inner}) is {source.choice(TESTS)})"
 
 
@@ -94,6 +96,16 @@ def test_rules_with_such_tests_need_no_events():
     [part] = matcher.store.snapshot.parts
     assert not part.segment.lazy
     assert part.json is not None
+
+
+def test_comparisons_of_the_same_attributes_share_the_literal_that_says_they_are_defined():
+    """Beside it there is one literal for `a < b` and its negation, and one for `a = b`."""
+    rules = ["a < b", "(a < b) is not true", "(b = a and c) is unknown", "(a >= b) is not false"]
+    matcher = Matcher(enumerate(rules))
+    matcher.compact()
+    [part] = matcher.store.snapshot.parts
+    lazy = [str(part.segment.opaque[number]) for number in part.segment.lazy]
+    assert sorted(lazy) == ["(a = b) is unknown", "a < b", "a >= b", "b = a"]
 
 
 def test_nested_tests_of_unknown_do_not_grow():

@@ -25,8 +25,9 @@ from matchwood.language.aliases import Aliases
 from matchwood.language.errors import RuleError
 from matchwood.language.joins import joined
 from matchwood.language.named_lists import NamedLists, check_lists
-from matchwood.language.tree import Call, Node, attributes_in, walk
+from matchwood.language.tree import Call, Node, attributes_in
 from matchwood.language.tree.calls import BUILT_IN, check_operator
+from matchwood.language.tree.elements import walk_inside
 from matchwood.rewrite import always_true, fingerprint, meaning, never_true
 from matchwood.schema import Schema
 from matchwood.schema.rule_check import REFUSED
@@ -215,7 +216,7 @@ class _Checker:
 
 
 def _check_calls(tree: Node, operators: Mapping[str, Any]) -> None:
-    for node in walk(tree):
+    for node, _ in walk_inside(tree):
         if isinstance(node, Call) and node.name not in BUILT_IN:
             check_operator(node.name, operators)
             check = getattr(operators[node.name], "check", None)

@@ -5,9 +5,11 @@ The program of a rule is a run of int32 words, operands before their operator:
     word >= 0   a literal    | atom: 30 bits | negated: 1 bit |          = 2 * atom + negated
     word <  0   an operator  -1 - | operands: 28 bits | operator: 3 bits |
 
-There are seven operators, so three bits suffice (the value 7 is unused). A rule is shorter than
-2**28 words, which bounds the operands of one operator; atoms are numbered below 2**30, so that a
-literal stays below 2**31.
+There are eight operators, so three bits suffice. A rule is shorter than 2**28 words, which bounds
+the operands of one operator; atoms are numbered below 2**30, so that a literal stays below 2**31.
+
+GUARD is for a literal that is undefined unless some others are true. They come first, and where one
+of them is false neither the literal nor its negation is looked at.
 
 Once nodes are shared, a reference is a literal below `first` (twice the number of atoms), a node
 from `first` on, or one of the two constants ALWAYS and NEVER.
@@ -20,7 +22,7 @@ from typing import Any
 from matchwood.kernels.compiled import codec
 
 # The operators of a program. AND and OR are also the operators of shared nodes.
-NOT, AND, OR, XOR, XNOR, TRUE, FALSE = range(7)
+NOT, AND, OR, XOR, XNOR, TRUE, FALSE, GUARD = range(8)
 
 # The reference of a rule that is true of every event.
 ALWAYS = -1

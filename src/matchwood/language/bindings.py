@@ -42,7 +42,7 @@ Row = tuple[Any, ...]
 Answer = tuple[Row, ...] | None
 
 # What answers the calls of registered operators.
-Ask = Callable[[Call], Answer]
+Ask = Callable[[Call, Event], Answer]
 
 # The value of each variable, as the operator gave it and as predicates compare it.
 Substitution = dict[str, tuple[Any, Value]]
@@ -151,7 +151,7 @@ def same(left: Value, right: Value) -> bool:
 
 def truth_of_join(join: Join, seen: Event, ask: Ask) -> Truth:
     """False if a call has no rows, undefined if a call is, and else whether a substitution fits."""
-    answers = [ask(call) for call in join.calls]
+    answers = [ask(call, seen) for call in join.calls]
     if any(answer == () for answer in answers):
         return False
     if any(answer is None for answer in answers):

@@ -129,7 +129,7 @@ def bindings(
     ask = ask or asking(seen, operators or {})
     satisfying: list[dict[str, object]] = []
     for join in joins_of(joined(tree)):
-        answers = [answer for answer in map(ask, join.calls) if answer]
+        answers = [answer for call in join.calls if (answer := ask(call, seen))]
         if len(answers) == len(join.calls):
             for truth, bound in substitutions(join, answers, seen):
                 if truth and len(satisfying) < MAX_BINDINGS:
@@ -153,7 +153,8 @@ def truth_of(
 ) -> Callable[[Node, Sequence[Truth]], Truth]:
     """A function from a node and the truths of its operands to its truth: the whole language.
 
-    `ask` answers the calls of registered operators. The rule must have gone through `joined`.
+    `ask` answers the calls of registered operators, for an event or an element. The rule must have
+    gone through `joined`.
     """
 
     def truth(node: Node, operands: Sequence[Truth]) -> Truth:
@@ -291,7 +292,7 @@ def call(node: Call, seen: Event, ask: Ask, schema: Hierarchies | None) -> Truth
             return any(
                 string_call(node.name, subject.name, text, part, schema) is True for text in texts
             )
-    answer = ask(node)
+    answer = ask(node, seen)
     return None if answer is None else bool(answer)
 
 
@@ -330,19 +331,21 @@ def contains(attribute: str, part: object, seen: Event) -> Truth:
 
 
 def asking(seen: Event, operators: Mapping[str, Operator]) -> Ask:
-    """What answers the calls of registered operators, each once regardless of variable names.
+    """What answers the calls of registered operators, each once regardless of variable names, for
+    the event and for each of its elements.
 
     A function gets the values of the arguments that are not variables; a list is passed as a
     whole. It is not called if one of the values is undefined, and the call is undefined if the
     function raises. An operator that was registered with `@operator` answers for itself.
     """
-    known: dict[Call, Answer] = {}
+    known: dict[tuple[Call, int], Answer] = {}  # the event keeps its elements, and so their ids
 
-    def ask(node: Call) -> Answer:
+    def ask(node: Call, about: Event) -> Answer:
         canonical = canonical_call(node)
-        if canonical not in known:
-            known[canonical] = registered(canonical, seen, operators)
-        return known[canonical]
+        key = canonical, id(about)
+        if key not in known:
+            known[key] = registered(canonical, about, operators)
+        return known[key]
 
     return ask
 

@@ -17,11 +17,11 @@ from matchwood.forking import renew_in_children
 from matchwood.kernels.array_types import Int32Array
 from matchwood.kernels.readiness import kernels_ready
 from matchwood.language.aliases import Aliases
-from matchwood.language.bindings import Answer, truth_of_join
-from matchwood.language.evaluation import Hierarchies, argument_values, truth_of
+from matchwood.language.bindings import Answer, Ask, Truth, truth_of_join
+from matchwood.language.evaluation import TRUTHS, Hierarchies, argument_values, truth_of
 from matchwood.language.events import Event
 from matchwood.language.named_lists import NamedLists
-from matchwood.language.tree import And, Call, Node, Not, Or, walk
+from matchwood.language.tree import And, Call, Node, Not, Or, TruthTest, walk
 from matchwood.language.tree.variables import Join, canonical_call
 from matchwood.operators.clauses import ClauseTable
 from matchwood.operators.learning import Calls
@@ -86,43 +86,50 @@ class Decider:
         call = problem.next()
         while call != DONE:
             node = calls.calls[problem.calls[call]]
-            answer = self._answer(event, node, partial(problem.rules_asking, call))
+            rules = partial(problem.rules_asking, call)
+            answer = self._answer(event, node, rules, event.seen)
             call = self._take(problem, call, answer, calls)
         event.true = self._with_whole(problem)
         self._learn(problem, calls)
 
-    def _answer(self, event: Undecided, node: Call, rules: Callable[[], list[Any]]) -> Answer:
-        """The answer of a canonical call, which is made unless it was; `rules` gives the askers."""
-        if node in event.answers:
-            return event.answers[node]
-        values = argument_values(node, event.seen)
+    def _answer(
+        self, event: Undecided, node: Call, rules: Callable[[], list[Any]], about: Event
+    ) -> Answer:
+        """The answer of a canonical call about an event or an element of it.
+
+        The call is made unless it was; `rules` gives the askers.
+        """
+        answers = event.answers_about(about)
+        if node in answers:
+            return answers[node]
+        values = argument_values(node, about)
         if values is None:
-            event.answers[node] = None
+            answers[node] = None
             return None
         started = perf_counter()
         answer: Answer | CallFailure
         try:
-            answer = self.operators[node.name].ask(node, values, event.seen)
+            answer = self.operators[node.name].ask(node, values, about)
         except CallFailure as failure:
             answer = failure
-        self._note(event, node, answer, perf_counter() - started, rules)
-        return event.answers[node]
+        answers[node] = self._noted(event, node, answer, perf_counter() - started, rules)
+        return answers[node]
 
-    def _note(
+    def _noted(
         self,
         event: Undecided,
         node: Call,
         answer: Answer | CallFailure,
         seconds: float,
         rules: Callable[[], list[Any]],
-    ) -> None:
-        """Store an answer, how long it took, and what went wrong."""
+    ) -> Answer:
+        """An answer, after noting how long it took, and what went wrong."""
         self.report.note(node.name, 1, seconds)
         event.taken.append((node, seconds))
         if isinstance(answer, CallFailure):
             self.report.note_failure(node.name, str(node), answer, rules())
-            answer = None
-        event.answers[node] = answer
+            return None
+        return answer
 
     def _take(self, problem: Problem, call: int, answer: Answer, calls: Calls) -> int:
         """Take in the answer of a call; returns the next call, or DONE."""
@@ -185,13 +192,14 @@ class Decider:
         if table.is_whole[clause]:
             return lazily(table.whole[clause], seen, ask, self.schema, self.lists) is True
         literals = table.literals_of(clause)
-        return all(holds(literal, ask(calls_in(literal)[0]), seen) for literal in literals) and all(
+        answered = ((literal, ask(calls_in(literal)[0], seen)) for literal in literals)
+        return all(holds(literal, answer, seen) for literal, answer in answered) and all(
             truth_of_join(join, seen, ask) is True for join in table.joins.get(clause, ())
         )
 
-    def asking(self, event: Undecided, rule: Any) -> Callable[[Call], Answer]:
-        """A function that answers the calls of a rule for an event, making each only once."""
-        return lambda node: self._answer(event, canonical_call(node), lambda: [rule])
+    def asking(self, event: Undecided, rule: Any) -> Ask:
+        """What answers the calls of a rule for an event and its elements, making each only once."""
+        return lambda node, about: self._answer(event, canonical_call(node), lambda: [rule], about)
 
     # Many events
 
@@ -278,25 +286,24 @@ class Decider:
             answers = operator.ask_many(nodes, columns, [event.seen for event in events])
             seconds = (perf_counter() - started) / len(ones)
             for (event, node, rules), answer in zip(ones, answers, strict=True):
-                self._note(event, node, answer, seconds, rules)
+                event.answers[node] = self._noted(event, node, answer, seconds, rules)
 
 
 def holds(literal: Node, answer: Answer, seen: Event) -> bool:
     """Whether a literal holds, given the answer of its call; an undefined one does not."""
-    if isinstance(literal, Not):
-        inner = literal.operands[0]
-        if isinstance(inner, Join):
-            return truth_of_join(inner, seen, lambda _: answer) is False
-        return answer == ()
-    if isinstance(literal, Join):
-        return truth_of_join(literal, seen, lambda _: answer) is True
-    return bool(answer)
+    asked = literal.operands[0] if isinstance(literal, Not | TruthTest) else literal
+    truth: Truth = None if answer is None else bool(answer)
+    if isinstance(asked, Join):
+        truth = truth_of_join(asked, seen, lambda *_: answer)
+    if isinstance(literal, TruthTest):
+        return (truth is TRUTHS[literal.truth]) is not literal.negated
+    return truth is (not isinstance(literal, Not))
 
 
 def lazily(
     tree: Node,
     seen: Event,
-    ask: Callable[[Call], Answer],
+    ask: Ask,
     schema: Hierarchies | None,
     lists: NamedLists,
 ) -> bool | None:

@@ -37,9 +37,16 @@ class Undecided:
         self.seen = seen
         self.chosen = chosen
         self.answers: dict[Call, Answer] = {}
+        self._about_elements: dict[int, dict[Call, Answer]] = {}  # the event keeps its elements
         self.taken: list[tuple[Call, float]] = []  # calls that were made, with their seconds
         self.true: list[Int32Array] = []  # ordinals of true rules, by source
         self.size = sum(len(clauses) for _, clauses in chosen)
+
+    def answers_about(self, about: Event) -> dict[Call, Answer]:
+        """What operators answered about the event, or about an element of it."""
+        if about is self.seen:
+            return self.answers
+        return self._about_elements.setdefault(id(about), {})
 
     def plain_clause(self) -> PlainClause | None:
         """The only open clause, if it is a single literal."""

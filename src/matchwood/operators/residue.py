@@ -2,8 +2,9 @@
 
 A rule is true if one of its *options* is. An option is a condition without calls, which the index
 decides, and literals over calls, which have to be made. `lower` is the condition under which no
-call is needed. Negation is pushed down to predicates first, so that undefined can be treated as
-false.
+call is needed. Tests of truth and negation are pushed down to predicates first, so that undefined
+can be treated as false. `(mob(image) and a > 5) is not true` then has two options: that the call is
+not true, and that the comparison is not.
 """
 
 from __future__ import annotations
@@ -14,11 +15,15 @@ from typing import NamedTuple
 from matchwood.language.joins import joined
 from matchwood.language.tree import (
     And,
+    AtLeast,
     Call,
     Constant,
+    Elements,
+    IsNull,
     Node,
     Not,
     Or,
+    TruthTest,
     VariableComparison,
     Xnor,
     Xor,
@@ -26,6 +31,7 @@ from matchwood.language.tree import (
     walk,
 )
 from matchwood.language.tree.calls import BUILT_IN
+from matchwood.language.tree.elements import walk_inside
 from matchwood.language.tree.variables import (
     Join,
     canonical_call,
@@ -33,7 +39,10 @@ from matchwood.language.tree.variables import (
     constrained,
     variables_of,
 )
+from matchwood.rewrite.counts import expand_counts
+from matchwood.rewrite.local_rewrites import over
 from matchwood.rewrite.negation import push_negations
+from matchwood.rewrite.truth_tests import push_truth_tests
 
 # Options of a rule, at most; a rule with more is evaluated as a whole, one call after another.
 MAX_OPTIONS = 64
@@ -67,6 +76,8 @@ def is_costly(tree: Node) -> bool:
 def _asks(node: Node) -> bool:
     if isinstance(node, Call):
         return node.name not in BUILT_IN
+    if isinstance(node, Elements):
+        return is_costly(node.rule)
     return isinstance(node, VariableComparison | Join)
 
 
@@ -79,10 +90,11 @@ def residue(tree: Node) -> Residue:
     vip | age > 17 | mob(image, ?v0) and ?v0 > 50
     """
     whole = joined(tree)
+    pushed = push_negations(push_truth_tests(expand_counts(whole)))
     try:
-        options = fold(push_negations(whole), _options)
+        options = fold(pushed, _options)
     except _TooMany:
-        return Residue(None, (), whole, _upper(whole))
+        return Residue(None, (), whole, _upper(pushed))
     if isinstance(options, Node):
         return Residue(options, (), None, None)
     free = [option.condition for option in options if not option.literals]
@@ -109,6 +121,8 @@ def _options(node: Node, operands: Sequence[_Options]) -> _Options:
         return node
     if isinstance(node, Not):
         return [_of_negation(node.operands[0])]
+    if isinstance(node, TruthTest):
+        return [_of_test(node)]
     if isinstance(node, Or):
         costly = [operand for operand in operands if not isinstance(operand, Node)]
         with_calls = [option for options in costly for option in options]
@@ -117,7 +131,7 @@ def _options(node: Node, operands: Sequence[_Options]) -> _Options:
     if isinstance(node, And):
         return _product([_listed(operand) for operand in operands])
     if not isinstance(node, Xor | Xnor):
-        raise _TooMany  # a test of truth, or at_least, is evaluated with what is in it
+        raise _TooMany  # a long at_least is evaluated with what is in it
     return _of_parity(node)
 
 
@@ -137,7 +151,8 @@ def _of_leaf(node: Node) -> Option:
             ]
             literals.append(canonical_join(Join([call], own)))
         return Option(None, tuple(dict.fromkeys(literals)), (node,))
-    assert isinstance(node, Call)
+    if not isinstance(node, Call):
+        raise _TooMany  # calls about the elements of a list, one for each
     return Option(None, (canonical_call(node),), ())
 
 
@@ -147,6 +162,16 @@ def _of_negation(node: Node) -> Option:
             raise _TooMany
         return Option(None, (Not(canonical_join(node)),), ())
     return Option(None, (Not(node),), ())
+
+
+def _of_test(node: TruthTest) -> Option:
+    """A test of what one call answers."""
+    asked = node.operands[0]
+    if isinstance(asked, Join) and len(asked.calls) == 1:
+        return Option(None, (over(node, [canonical_join(asked)]),), ())
+    if not isinstance(asked, Call):
+        raise _TooMany
+    return Option(None, (over(node, [canonical_call(asked)]),), ())
 
 
 def _of_parity(node: Node) -> _Options:
@@ -202,10 +227,17 @@ def _any(conditions: Sequence[Node]) -> Node | None:
     return conditions[0] if len(conditions) == 1 else Or(conditions)
 
 
-def _upper(whole: Node) -> Node | None:
-    """A condition without calls that holds whenever the rule may be true; None: always."""
+def _upper(pushed: Node) -> Node | None:
+    """A condition without calls that holds whenever the rule may be true; None: always.
+
+    `not` stands only before predicates.
+    """
 
     def step(node: Node, operands: Sequence[Node | None]) -> Node | None:
+        if isinstance(node, Not) and isinstance(node.operands[0], Elements):
+            return operands[0]
+        if isinstance(node, Elements) and _asks(node):
+            return IsNull(node.attribute, True)
         if not operands:
             return None if _asks(node) else node
         known = [operand for operand in operands if operand is not None]
@@ -213,20 +245,23 @@ def _upper(whole: Node) -> Node | None:
             return _all(known)
         if isinstance(node, Or):
             return _any(known) if len(known) == len(operands) else None
+        if isinstance(node, AtLeast):
+            count = node.count - (len(operands) - len(known))
+            return over(AtLeast(count, [node] * len(known)), known) if count > 0 else None
         return None if is_costly(node) else node
 
-    return fold(push_negations(whole), step)
+    return fold(pushed, step)
 
 
 def calls_of(tree: Node) -> tuple[Call, ...]:
     """The distinct calls of operators in a rule, with variables renamed to a canonical form."""
-    calls = (node for node in walk(tree) if isinstance(node, Call) and _asks(node))
+    calls = (node for node, _ in walk_inside(tree) if isinstance(node, Call) and _asks(node))
     return tuple(dict.fromkeys(canonical_call(call) for call in calls))
 
 
 def calls_in(literal: Node) -> tuple[Call, ...]:
     """The calls of a literal, or of a join."""
-    if isinstance(literal, Not):
+    if isinstance(literal, Not | TruthTest):
         literal = literal.operands[0]
     if isinstance(literal, Join):
         return tuple(map(canonical_call, literal.calls))

@@ -20,11 +20,12 @@ it differs from `a between 3 and 5`. What holds only of single values is in `con
     merging          `a = 1 or a = 2` is `a in (1, 2)`
     local_rewrites   how a rewrite of one node becomes a rewrite of a tree
 
-The index has some of its own, the last two of which keep only of which events a rule is true:
+The index has some of its own, the last three of which keep only of which events a rule is true:
 
     counts           `at_least` is an `or` of `and`s, where that stays short
     mixed_values     `in` with values of several families is an `or` of families
     truth_tests      tests of truth move down to the predicates
+    filters          `at_least` gets some of its rules beside it, of which one has to be true
 """
 
 from matchwood.rewrite.contradictions import always_true, never_true

@@ -4,6 +4,10 @@
 user = 'x') is not true` becomes an `or` of two tests of one predicate each. What asks for `is true`
 needs no test where nothing negates it.
 
+Of a comparison of two attributes, whether it is true and whether it is defined are two literals.
+The second one is the same for all comparisons of these attributes, and where one of them is null
+nothing has to be compared.
+
 The rule that comes out is true of the same events, but may be undefined where the other is false.
 """
 
@@ -11,6 +15,7 @@ from __future__ import annotations
 
 from matchwood.language.tree import (
     And,
+    AtLeast,
     AttributeComparison,
     Call,
     Comparison,
@@ -27,7 +32,7 @@ from matchwood.language.tree import (
 )
 from matchwood.language.tree.arithmetic import Attribute
 from matchwood.language.tree.calls import BUILT_IN
-from matchwood.rewrite.local_rewrites import node_over, with_operands
+from matchwood.rewrite.local_rewrites import node_over, over, with_operands
 from matchwood.rewrite.negation import opposite
 
 # What is asked of a node: that it is true, or false, or that it is not.
@@ -42,13 +47,15 @@ _OF_TEST = {"true": (_TRUE, _NOT_TRUE), "false": (_FALSE, _NOT_FALSE)}
 def push_truth_tests(tree: Node) -> Node:
     """A rule that is true of the same events, with tests of truth of single predicates only.
 
-    Tests of `xor` within `xor`, and those inside of large `at_least`, stay as they are.
+    Tests of `xor` within `xor`, and of `at_least` beside `unknown`, stay as they are.
 
     >>> from matchwood.language import parse
     >>> print(push_truth_tests(parse("(p like '%x' or not q like '%y') is not true")))
     (p like '%x') is not true and ((q like '%y') is true or (q like '%y') is unknown)
     >>> print(push_truth_tests(parse("(a = 1 and not b = 2) is true")))
     a = 1 and b != 2
+    >>> print(push_truth_tests(parse("(a < b) is not true")))
+    a >= b or a is null or b is null or (a = b) is unknown
     """
     if not any(isinstance(node, TruthTest) for node in walk(tree)):
         return tree
@@ -63,6 +70,12 @@ def _asked(node: Node, what: int, exact: bool = False) -> Node:
         same = what in (_TRUE, _NOT_FALSE)
         kind: type[And | Or] = type(node) if same else (Or if isinstance(node, And) else And)
         return node_over(kind, [_asked(operand, what, exact) for operand in node.operands])
+    if isinstance(node, AtLeast):
+        # So many are as asked unless too many are not.
+        same = what in (_TRUE, _NOT_FALSE)
+        count = node.count if same else len(node.operands) - node.count + 1
+        operands = [_asked(operand, what, exact) for operand in node.operands]
+        return over(AtLeast(count, node.operands), operands)
     if isinstance(node, TruthTest):
         return _of_test(node, what, exact)
     if exact or what in (_NOT_TRUE, _NOT_FALSE):
@@ -101,7 +114,7 @@ def _kept(node: Node) -> Node:
     """A node that is true, false and undefined of the same events, with tests of predicates."""
     if isinstance(node, TruthTest):
         return _of_test(node, _TRUE, True)
-    if isinstance(node, And | Or | Not | Xor | Xnor):
+    if isinstance(node, And | Or | Not | Xor | Xnor | AtLeast):
         return with_operands(node, [_kept(operand) for operand in node.operands])
     return node
 
@@ -131,6 +144,11 @@ def _predicate(node: Node, what: int) -> Node:
     if is_negation:
         what = _OF_NOT[what]
     negated = what in (_NOT_TRUE, _NOT_FALSE)
+    if isinstance(positive, AttributeComparison):
+        answer = positive if what in (_TRUE, _NOT_FALSE) else opposite(positive)
+        is_unknown = _is_unknown(positive, negated)
+        same_kind = is_unknown.operands if type(is_unknown) in (And, Or) else (is_unknown,)
+        return node_over(Or if negated else And, [answer, *same_kind])
     if what in (_TRUE, _NOT_TRUE) or not _is_string_test(positive):
         return TruthTest(positive, "true" if what in (_TRUE, _NOT_TRUE) else "false", negated)
     is_true, is_unknown = (TruthTest(positive, truth, what == _FALSE) for truth in _NOT_FALSES)
@@ -145,7 +163,17 @@ def _is_unknown(node: Node, holds: bool) -> Node:
     """Whether a predicate is undefined; if not `holds`, whether it is defined."""
     if isinstance(node, Constant | IsNull):
         return Constant(not holds)
+    if isinstance(node, AttributeComparison):
+        return _are_incomparable(node, holds)
     return TruthTest(_positive(node)[0], "unknown", not holds)
+
+
+def _are_incomparable(node: AttributeComparison, holds: bool) -> Node:
+    """Whether two attributes cannot be compared; if not `holds`, whether they can be."""
+    names = sorted((node.left, node.right), key=lambda name: (type(name).__name__, name))
+    unknown = TruthTest(AttributeComparison(names[0], "=", names[1]), "unknown", not holds)
+    of_null = [IsNull(name, not holds) for name in dict.fromkeys(names)]
+    return node_over(Or if holds else And, [*of_null, unknown])
 
 
 def _positive(node: Node) -> tuple[Node, bool]:

@@ -166,18 +166,19 @@ class ByteBudget:
 class ByteLimit:
     """Bytes of memory that requests may take together; one that would exceed them is refused.
 
-    A request that is alone may take more: each is bounded by a limit of its own. Small requests are
-    never refused, so that those who hold all bytes for long shut nobody out; how many there are is
-    bounded by the number of connections.
+    A request that is alone but for small ones may take more: each is bounded by a limit of its own.
+    Small requests are never refused, so that those who hold all bytes for long shut nobody out; how
+    many there are is bounded by the number of connections.
 
     >>> limit = ByteLimit(100, small=10)
     >>> with limit.share() as one, limit.share() as other:
     ...     one.add(95)
     ...     other.add(10)
+    ...     one.add(10)
     ...     other.add(20)
     Traceback (most recent call last):
     ...
-    matchwood.service.problems.RequestProblem: the bodies of requests in progress have 105 bytes, \
+    matchwood.service.problems.RequestProblem: the bodies of requests in progress have 115 bytes, \
 the limit is 100
     >>> limit.taken
     0
@@ -187,6 +188,7 @@ the limit is 100
         self.total = total
         self.small = small
         self.taken = 0
+        self.large = 0  # requests that are not small
 
     @contextmanager
     def share(self) -> Iterator[ByteShare]:
@@ -196,6 +198,7 @@ the limit is 100
             yield share
         finally:
             self.taken -= share.size
+            self.large -= share.is_large
 
 
 class ByteShare:
@@ -205,18 +208,24 @@ class ByteShare:
         self._limit = limit
         self.size = 0
 
+    @property
+    def is_large(self) -> bool:
+        return self.size > self._limit.small
+
     def add(self, size: int) -> None:
         """Take more bytes, or raise a problem."""
         limit = self._limit
         is_small = self.size + size <= limit.small
-        if limit.taken + size > limit.total and limit.taken > self.size and not is_small:
+        if limit.taken + size > limit.total and limit.large > self.is_large and not is_small:
             detail = (
                 f"the bodies of requests in progress have {limit.taken:,} bytes, "
                 f"the limit is {limit.total:,}"
             )
             raise RequestProblem("busy", detail, retry_after=1, limit=limit.total)
+        was_large = self.is_large
         self.size += size
         limit.taken += size
+        limit.large += self.is_large - was_large
 
 
 class BudgetRoom:

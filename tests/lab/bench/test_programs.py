@@ -39,7 +39,7 @@ EXPECTED = {
     "few": ("event_p50_us", {"match", "match in between", "rule-engine"}),
     "files": ("load_ms", {"checked", "trusted"}),
     "gpu": ("program_ms", {"abe 1,000"}),
-    "imported": ("answers_checked", {"eventbridge", "jsonlogic", "jsonlogic, typed"}),
+    "imported": ("answers_checked", {"eventbridge", "jsonlogic", "jsonlogic, typed", "sigma"}),
     "json_events": ("single_events_per_second", {"lots", "logs", "detections"}),
     "matcher_soak": ("held_mib", {"start", "1/4", "4/4", "ended"}),
     "named_lists": ("change_and_match_ms", {"second list"}),

@@ -86,6 +86,25 @@ def test_bodies_of_all_requests_together_are_bounded(tmp_path) -> None:
         assert held.taken == 0
 
 
+def test_small_requests_do_not_keep_a_large_one_out(tmp_path) -> None:
+    limits = {"request_bytes": 1 << 20}
+    with served(settings_in(tmp_path, limits=limits)) as running:
+        held = running.service.request_bytes
+        host, port = running.url.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port))) as slow:
+            head = f"POST /events HTTP/1.1\r\nHost: {host}\r\nContent-Length: 9\r\n\r\n"
+            slow.sendall(f"{head}{{".encode())
+            until = time.monotonic() + 20
+            while held.taken < 1 and time.monotonic() < until:
+                time.sleep(0.01)
+            assert held.taken == 1
+            body = b"[" + b" " * (2 << 20) + b'"x"]'
+            kind = {"Content-Type": "application/json"}
+            answer = running.http.put("/lists/some", content=body, headers=kind)
+            assert answer.status_code == 201, answer.text
+        assert held.large == 0
+
+
 def test_what_cannot_be_unfolded_is_refused(small: Served) -> None:
     def post(content: bytes, encoding: str = "gzip") -> tuple[int, str]:
         headers = {"Content-Encoding": encoding}

@@ -9,6 +9,7 @@
     texts          rule texts cut at operators by compiled code; equal predicates are read once
     program        the program of one tree, for rules that the parser reads
     index_form     a rule as the index takes it: connectives over literals
+    guards         what codes say of literals that are evaluated on demand
     slots          attributes, with the constants that they are compared with
     atoms          distinct predicates, one by one or many at once
     atom_codes     the intervals of codes of all predicates, as arrays

@@ -1,7 +1,9 @@
 """A rule as the index takes it: `and`, `or`, `xor`, `xnor` and `not` over literals.
 
 What the index has no arrays for stays whole, as one literal that is evaluated on demand: see
-`evaluated_whole`. Tests of truth are pushed down to predicates, each of which is then a literal.
+`evaluated_whole`. Beside it stand literals that the index can look up, where it implies some: see
+`rewrite.filters` and `guards`. Tests of truth are pushed down to predicates, each of which is then
+a literal.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from matchwood.language.tree import (
 )
 from matchwood.language.tree.arithmetic import Attribute
 from matchwood.rewrite.counts import expand_counts
+from matchwood.rewrite.filters import add_filters
 from matchwood.rewrite.mixed_values import expand_mixed_values
 from matchwood.rewrite.negation import opposite
 from matchwood.rewrite.pattern_lists import expand_patterns
@@ -28,7 +31,8 @@ from matchwood.rewrite.truth_tests import push_truth_tests
 
 def index_form(tree: Node) -> Node:
     """The rule that is indexed in the place of another, which is true of the same events."""
-    return push_truth_tests(expand_mixed_values(expand_patterns(expand_counts(tree))))
+    pushed = push_truth_tests(expand_mixed_values(expand_patterns(expand_counts(tree))))
+    return add_filters(pushed, lambda rule: push_truth_tests(expand_mixed_values(rule)))
 
 
 def evaluated_whole(node: Node) -> bool:

@@ -16,6 +16,7 @@ from matchwood.index.build.arrange import Arranged, arrange
 from matchwood.index.build.atom_codes import AtomArrays
 from matchwood.index.build.atoms import AtomTable, kind_of
 from matchwood.index.build.gc_pause import collection_paused
+from matchwood.index.build.guards import guarded
 from matchwood.index.build.packed_atoms import PackedAtoms, pack_atoms, unpack_atoms
 from matchwood.index.build.reuse import narrow, reuse
 from matchwood.index.build.rule_programs import (
@@ -140,6 +141,7 @@ def build_trees(trees: Iterable[Node]) -> Built:
 def _arranged(
     gathered: GatheredPrograms, atoms: AtomTable, statistics: Statistics | None, threads: int
 ) -> Built:
+    gathered = guarded(gathered, atoms)
     arrays, number, opaque = atoms.seal()
     shared = shared_nodes(gathered.program, gathered.start, number)
     chance = probabilities(arrays, atoms.slots, statistics)

@@ -12,6 +12,7 @@ from matchwood.kernels.programs import (
     ALWAYS,
     AND,
     FALSE,
+    GUARD,
     NEVER,
     NOT,
     OR,
@@ -295,6 +296,16 @@ def share_programs(
                 negative[depth] = NEVER if op == TRUE else ALWAYS
             elif op == NOT:
                 positive[base], negative[base] = negative[base], positive[base]
+            elif op == GUARD:
+                # whatever the polarity, the guards are to be true
+                for j in range(base, depth - 1):
+                    negative[j] = positive[j]
+                positive[base], count = _close(
+                    AND, positive, base, depth, table, operator, start, kept, count, first
+                )
+                negative[base], count = _close(
+                    AND, negative, base, depth, table, operator, start, kept, count, first
+                )
             elif op == AND or op == OR:
                 # both stacks are cut back to `base`, so that operands may be sorted in place
                 if need[i] & _POSITIVE:

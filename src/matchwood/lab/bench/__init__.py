@@ -23,13 +23,15 @@ The programs:
 - `gpu`, `gpu_cuda_c`: sweeps on a GPU, beside processors and beside kernels in CUDA C.
 - `json_events`: events that come as JSON text, beside parsers.
 - `constructs`: `lower(a)`, `*`, tests of truth and elements, beside evaluating them one by one.
-- `named_lists`: a list with a name of ten million values, and changing it.
+- `named_lists`: a list with a name of ten million values, and changing it; `named_lists_service`
+  and `named_lists_spark` do so there, with the rules of `listed_addresses`.
 - `endpoint_logs`: detections over logs, as dicts, Arrow columns and JSON lines.
 - `boxes`: the published algorithms for conjunctions of ranges, beside the engine.
 - `published`: the published algorithms, beside single matches of the engine; `published_calls`
   compares their orderings of operators that cost time.
 - `peers`: other engines on the same rules and events.
-- `imported`: imported rules beside the libraries that they come from.
+- `imported`: imported rules beside the libraries that they come from; `imported_sigma` says why
+  rsigma answers otherwise.
 - `cold_start`: the first answers on a machine without compiled kernels, and compiling them.
 - `parser`, `files`, `updates`: parsing, saving and loading, and changes while events are matched.
 - `spark`, `spark_large`, `spark_files`: matching through Spark.

@@ -2,14 +2,15 @@
 
     python -m matchwood.lab.bench.imported [--rules 2000] [--events 20]
 
-event-ruler is asked about random event patterns, and json-logic-js about random expressions of
-JSONLogic, each with random events; then the imported rules are evaluated. Maven and npm fetch the
-libraries.
+event-ruler is asked about random event patterns, json-logic-js about random expressions of
+JSONLogic, and the crate rsigma-eval about random detections of Sigma and some written by hand, each
+with random events; then the imported rules are evaluated. Maven, npm and cargo fetch the libraries.
 `matches` counts what the libraries match, and `wrong_answers` the pairs of a rule and an event
 where the rule answers otherwise. Where event-ruler answers a pattern otherwise than its comparisons
-one by one, which no pattern should change, the pair counts in `contradictions` instead. A row whose
-tools are missing is left out, and `left_out` says why. The program exits with 1 if an answer is
-wrong.
+one by one, which no pattern should change, the pair counts in `contradictions` instead. Where
+rsigma differs for a reason that `imported_sigma` names, the pair counts for this reason. A row
+whose tools are missing is left out, and `left_out` says why. The program exits with 1 if an answer
+is wrong.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from typing import Any
 from matchwood.imports.event_patterns.patterns import rule_of_pattern
 from matchwood.imports.json_documents import read_json
 from matchwood.imports.json_logic.conversion import rule_of_logic
+from matchwood.lab.bench.imported_sigma import REASONS, counted, drawn
 from matchwood.lab.bench.peers.driver_builds import Unavailable, built
 from matchwood.lab.bench.reporting import BenchOptions, Figures, report
 from matchwood.lab.workloads.random_logic import RandomLogic, TypedLogic
@@ -50,6 +52,7 @@ def main() -> None:
         "eventbridge": lambda: patterns(seeds, chosen.events),
         "jsonlogic": lambda: expressions(seeds, chosen.events, RandomLogic, False),
         "jsonlogic, typed": lambda: expressions(seeds, chosen.events, TypedLogic, True),
+        "sigma": lambda: detections(seeds, chosen.events),
     }
     for name, measured in rows.items():
         try:
@@ -90,6 +93,18 @@ def expressions(
     drawn = [workload(seed) for seed in seeds]
     jobs: list[Job] = [(each.logic(), [each.data() for _ in range(events)]) for each in drawn]
     return compared("json_logic_js", jobs, lambda logic: rule_of_logic(logic, typed))[0]
+
+
+def detections(seeds: Sequence[int], events: int) -> Figures:
+    """Detections of Sigma beside rsigma; those that no rule can say exactly are left out."""
+
+    def ask(jobs: Sequence[Job]) -> list[str]:
+        return answers("rsigma_alone", jobs)
+
+    asked = drawn(seeds, events)
+    count = counted(asked, ask([each.job for each in asked]), ask)
+    figures = ("answers_checked", "matches", "wrong_answers", "refused by rsigma", *REASONS)
+    return {"rules": len(asked)} | {name: count[name] for name in figures}
 
 
 def compared(

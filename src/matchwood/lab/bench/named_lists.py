@@ -1,12 +1,20 @@
 """A list with a name, and what it costs to change it while many rules name it.
 
     python -m matchwood.lab.bench.named_lists [--values 10000000] [--rules 20000] [--events 20000]
+        [--where process|service|spark]
 
 Rules look addresses up in one list. It is replaced by another one of the same size, and the time is
 taken from then until an event has been matched by the new values; no part of the index may be
 another one afterwards. Events are matched one by one as dicts, and as Arrow columns, half of them
 with an address of the list, and every answer is checked. Times are of the processor, but that of
 the change, which is by the clock.
+
+With `--where service`, `PUT /lists/exits` sets both lists in one process of `matchwood serve` while
+a client asks for matches twenty times a second: the figures are how long that takes, how long the
+client waits, how much memory the service has then, and how long it takes to start again. With
+`--where spark`, on local[2], the lists are tables in Parquet: `list_s` is the time until a list has
+been read, and `match_s` until the matches of all events are there. Times are by the clock. Give it
+fewer events, such as 2,000.
 """
 
 from __future__ import annotations
@@ -14,32 +22,28 @@ from __future__ import annotations
 import gc
 import random
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import pyarrow as pa
 
+from matchwood.lab.bench.listed_addresses import (
+    NAME,
+    Answers,
+    address,
+    addresses,
+    answers_of,
+    events_of,
+    expected,
+    rules_of,
+)
 from matchwood.lab.bench.reporting import BenchOptions, Figures, report
 from matchwood.language.named_lists import NamedList
 from matchwood.matcher import Matcher
 
-# Ports that rules ask for beside the address.
-PORTS = 1_000
-
 # Bytes of a MiB.
 _MIB = 1 << 20
-
-# The rules that match, by whether the address is in the list, and the port.
-Answers = dict[tuple[bool, int], set[int]]
-
-
-def address(list_number: int, number: int) -> str:
-    """An address of 15 characters, which one list alone has."""
-    return f"{10 + list_number}.{number >> 16:03}.{number >> 8 & 255:03}.{number & 255:03}"
-
-
-def addresses(list_number: int, count: int) -> Iterator[str]:
-    return (address(list_number, number) for number in range(count))
 
 
 def made(list_number: int, count: int) -> tuple[NamedList, Figures]:
@@ -60,32 +64,48 @@ def resident_bytes() -> int:
 def main() -> None:
     parser = BenchOptions(__doc__).size("values", full=10_000_000, small=2_000)
     parser.size("rules", full=20_000, small=200).size("events", full=20_000, small=200)
+    parser.add_argument("--where", choices=tuple(PLACES), default="process")
     options = parser.read()
-    source = random.Random(options.seed)
-    rules = {
-        number: f"ip {source.choice(('', 'not '))}in list 'exits' and port = {number % PORTS}"
-        for number in range(options.rules)
-    }
-    answers = answers_of(rules)
-    first, figures = made(0, options.values)
-    matcher = Matcher(rules, lists={"exits": first})
+    sizes = {name: getattr(options, name) for name in ("values", "rules", "events")}
+    results = PLACES[options.where](**sizes, seed=options.seed)
+    report("named_lists", {"where": options.where, **sizes}, results)
+
+
+def in_process(values: int, rules: int, events: int, seed: int) -> dict[str, Figures]:
+    """Replace the list of a matcher."""
+    source = random.Random(seed)
+    texts = rules_of(rules, source)
+    answers = answers_of(texts)
+    first, figures = made(0, values)
+    matcher = Matcher(texts, lists={NAME: first})
     matcher.compact()
     parts = matcher.store.snapshot.parts
-    drawn = [(source.randrange(2), source.randrange(options.values)) for _ in range(options.events)]
-    events = [{"ip": address(*at), "port": source.randrange(PORTS)} for at in drawn]
-    results = {"first list": figures | matched(matcher, events, 0, answers)}
+    asked = events_of(events, values, source)
+    results = {"first list": figures | matched(matcher, asked, 0, answers)}
     del first
-    second, figures = made(1, options.values)
+    second, figures = made(1, values)
     probe = {"ip": address(1, 0), "port": 0}
     started = time.perf_counter()
-    matcher.lists["exits"] = second
+    matcher.lists[NAME] = second
     found = matcher.match(probe)
     figures["change_and_match_ms"] = (time.perf_counter() - started) * 1e3
-    assert set(found) == answers.get((True, 0), set())
+    assert set(found) == expected(probe, 1, answers)
     assert matcher.store.snapshot.parts == parts, "the index was built again"
-    results["second list"] = figures | matched(matcher, events, 1, answers)
-    common = {"values": options.values, "rules": options.rules, "events": options.events}
-    report("named_lists", common, results)
+    results["second list"] = figures | matched(matcher, asked, 1, answers)
+    return results
+
+
+def elsewhere(module: str, name: str) -> Callable[..., dict[str, Figures]]:
+    """A function of a module that is imported when it is called."""
+    return lambda **sizes: getattr(import_module(module), name)(**sizes)
+
+
+# Where the list may be looked up.
+PLACES: dict[str, Callable[..., dict[str, Figures]]] = {
+    "process": in_process,
+    "service": elsewhere("matchwood.lab.bench.named_lists_service", "in_service"),
+    "spark": elsewhere("matchwood.lab.bench.named_lists_spark", "on_spark"),
+}
 
 
 def matched(
@@ -100,21 +120,12 @@ def matched(
     pairs = matcher.match_batch(table)
     ended = time.process_time()
     for event, found in zip(events, one_by_one, strict=True):
-        is_in = event["ip"].startswith(f"{10 + list_number}.")
-        assert set(found) == answers.get((is_in, event["port"]), set())
+        assert set(found) == expected(event, list_number, answers)
     assert pairs.num_rows == sum(map(len, one_by_one))
     return {
         "match_us": (between - started) / len(events) * 1e6,
         "batch_us": (ended - between) / len(events) * 1e6,
     }
-
-
-def answers_of(rules: Mapping[int, str]) -> Answers:
-    """The rules for each port, and for an address that is in the list, or is not."""
-    answers: Answers = {}
-    for number, rule in rules.items():
-        answers.setdefault((" not " not in rule, number % PORTS), set()).add(number)
-    return answers
 
 
 if __name__ == "__main__":

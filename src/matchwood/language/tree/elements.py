@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from matchwood.language.errors import RuleError
-from matchwood.language.tree.calls import BUILT_IN
+from matchwood.language.tree.arithmetic import Variable
 from matchwood.language.tree.nodes import Node, check_limits, walk
 from matchwood.language.tree.predicates import Call, VariableComparison, attribute_name
 from matchwood.language.tree.subjects import IT, Element, Everything, Lowered, unlowered
@@ -66,14 +66,13 @@ def _check_inside(rule: Node, kind: str) -> int:
     for node in walk(rule):
         if isinstance(node, Elements):
             nested = max(nested, node.nested)
-        elif isinstance(node, VariableComparison):
+        elif isinstance(node, VariableComparison) or _binds(node):
             raise RuleError(f"variables cannot be used inside '{kind}'")
-        elif isinstance(node, Call) and node.name not in BUILT_IN:
-            raise RuleError(
-                f"inside '{kind}' only the built-in calls are possible "
-                f"({', '.join(BUILT_IN)}), found {node.name!r}"
-            )
     return nested
+
+
+def _binds(node: Node) -> bool:
+    return isinstance(node, Call) and any(isinstance(a, Variable) for a in node.arguments)
 
 
 def inner_name(path: str, attribute: str) -> str:

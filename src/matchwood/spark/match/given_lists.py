@@ -10,10 +10,12 @@ import hashlib
 import pickle
 import tempfile
 import threading
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pyarrow as pa
 
 from matchwood.language.errors import RuleError
 from matchwood.language.named_lists import MAX_LISTED, ValueList, list_of
@@ -122,15 +124,31 @@ def distinct_values(frame: DataFrame) -> DataFrame:
 
 
 def _column(frame: DataFrame) -> Iterator[object]:
-    """The distinct values of a table, as values of Python."""
+    """The distinct values of a table, as values of Python.
+
+    They come to the driver as a row per Arrow batch, which takes a fraction of the time that a row
+    per value takes.
+    """
     from pyspark.sql import functions as F
 
     rows = distinct_values(frame)
     is_time = rows.schema.fields[0].dataType.typeName() == "timestamp"
     if is_time:  # which Python would get in the zone of the session
         rows = rows.select(F.unix_micros("value").alias("value"))
-    for row in rows.toLocalIterator():
-        yield _EPOCH + timedelta(microseconds=row.value) if is_time else row.value
+    for row in rows.mapInArrow(_packed, "values binary").toLocalIterator():
+        with pa.ipc.open_stream(bytes(row["values"])) as reader:
+            for value in reader.read_all().column(0).to_pylist():
+                yield _EPOCH + timedelta(microseconds=value) if is_time else value
+
+
+def _packed(batches: Iterable[Any]) -> Iterable[Any]:
+    """Batches of one column as a row of bytes each."""
+    for batch in batches:
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, batch.schema) as writer:
+            writer.write_batch(batch)
+        column = pa.array([sink.getvalue().to_pybytes()], pa.binary())
+        yield pa.RecordBatch.from_arrays([column], ["values"])
 
 
 def open_lists(shipped: ShippedLists) -> dict[str, ValueList]:

@@ -32,6 +32,10 @@ BUILDS: Mapping[str, tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]] = {
         (("cargo", "build", "--release", "--quiet", "--target-dir", "target"),),
         ("target/release/driver",),
     ),
+    "rsigma_alone": (
+        (("cargo", "build", "--release", "--quiet", "--target-dir", "target"),),
+        ("target/release/driver",),
+    ),
     "event_ruler": (
         (
             ("mvn", "-q", "dependency:copy-dependencies", "-DoutputDirectory=libraries"),
