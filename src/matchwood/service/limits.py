@@ -170,8 +170,9 @@ class ByteLimit:
     never refused, so that those who hold all bytes for long shut nobody out; how many there are is
     bounded by the number of connections.
 
+    >>> from contextlib import closing
     >>> limit = ByteLimit(100, small=10)
-    >>> with limit.share() as one, limit.share() as other:
+    >>> with closing(limit.share()) as one, closing(limit.share()) as other:
     ...     one.add(95)
     ...     other.add(10)
     ...     other.add(20)
@@ -188,18 +189,13 @@ the limit is 100
         self.small = small
         self.taken = 0
 
-    @contextmanager
-    def share(self) -> Iterator[ByteShare]:
-        """The bytes of one request, which are free again when the context ends."""
-        share = ByteShare(self)
-        try:
-            yield share
-        finally:
-            self.taken -= share.size
+    def share(self) -> ByteShare:
+        """The bytes of one request, until it is closed."""
+        return ByteShare(self)
 
 
 class ByteShare:
-    """The bytes that one request has taken of a limit."""
+    """The bytes that one request has taken of a limit, which are free again when it is closed."""
 
     def __init__(self, limit: ByteLimit) -> None:
         self._limit = limit
@@ -217,6 +213,10 @@ class ByteShare:
             raise RequestProblem("busy", detail, retry_after=1, limit=limit.total)
         self.size += size
         limit.taken += size
+
+    def close(self) -> None:
+        self._limit.taken -= self.size
+        self.size = 0
 
 
 class BudgetRoom:

@@ -116,7 +116,7 @@ def _application(
     app.add_exception_handler(DBAPIError, on_database_error)
     app.add_exception_handler(DatabaseTaken, on_database_taken)
     answers = {path: of for module in modules for path, of in getattr(module, "DIRECT", {}).items()}
-    app.add_middleware(DirectRoutes, routes=app.state.routes, answers=answers)
+    app.add_middleware(DirectRoutes, service=service, routes=app.state.routes, answers=answers)
     app.add_middleware(RequestMiddleware, service=service)
     return app
 

@@ -66,7 +66,7 @@ async def subscribe_all(request: Request, service: Ready, caller: Subscriber) ->
     says how many were `accepted` and `rejected`. After 100,000 rejected lines the rest is not read,
     and the last line says where (`stopped_after`).
     """
-    if (kind := media_type(request)) not in LINES:
+    if (kind := media_type(request.headers)) not in LINES:
         raise RequestProblem("unsupported-media-type", f"expected {LINES[0]}, found {kind!r}")
     answers = tempfile.SpooledTemporaryFile(ANSWER_BYTES, "w+b")  # noqa: SIM115  (closed once it is sent)
     try:
