@@ -16,7 +16,7 @@ from sqlalchemy.exc import DBAPIError
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from matchwood.service.http.problem_responses import (
     on_database_error,
@@ -45,8 +45,8 @@ class Answer(NamedTuple):
         await send({"type": "http.response.body", "body": self.body})
 
 
-# Answers a request, by its headers and its body; None leaves it to FastAPI.
-DirectAnswer = Callable[[MatchingService, Mapping[str, str], Receive], Awaitable[Answer] | None]
+# Answers a request, by its headers and its body.
+DirectAnswer = Callable[[MatchingService, Mapping[str, str], Receive], Awaitable[Answer]]
 # What answers each kind of error; the others are failures of the service.
 ON_ERROR: dict[type[Exception], Callable[[Request, Exception], Awaitable[Response]]] = {
     RequestProblem: on_problem,
@@ -57,16 +57,14 @@ ON_ERROR: dict[type[Exception], Callable[[Request, Exception], Awaitable[Respons
 
 
 class DirectRoutes:
-    """Middleware that answers some `POST` requests, by path, and passes on all others."""
+    """The `POST` requests, by path, that are answered here; an application for these alone."""
 
     def __init__(
         self,
-        app: ASGIApp,
         service: MatchingService,
         routes: Sequence[BaseRoute],
         answers: dict[str, DirectAnswer],
     ) -> None:
-        self._app = app
         self._service = service
         self._answers = answers
         self._routes = {
@@ -75,17 +73,20 @@ class DirectRoutes:
             if isinstance(route, APIRoute) and "POST" in (route.methods or ())
         }
 
+    def takes(self, scope: Scope) -> bool:
+        """Whether a request is answered here; FastAPI answers those that name themselves."""
+        return (
+            scope["type"] == "http"
+            and scope["path"] in self._answers
+            and scope["method"] == "POST"
+            and all(name != b"idempotency-key" for name, _ in scope["headers"])
+        )
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        answer = self._answers.get(scope["path"]) if scope["type"] == "http" else None
-        if answer is None or scope["method"] != "POST":
-            await self._app(scope, receive, send)
-            return
-        if (answering := answer(self._service, scope[HEADERS], receive)) is None:
-            await self._app(scope, receive, send)
-            return
-        scope["route"] = self._routes[scope["path"]]
+        path = scope["path"]
+        scope["route"] = self._routes[path]
         try:
-            told = await answering
+            told = await self._answers[path](self._service, scope[HEADERS], receive)
         except Exception as error:
             of_error = next((of for kind, of in ON_ERROR.items() if isinstance(error, kind)), None)
             if of_error is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Annotated
 
@@ -87,17 +87,11 @@ async def _published(
     return await service.acceptance.publish(kind, body, caller.name, name)
 
 
-def _answer_publish(
+async def _answer_publish(
     service: MatchingService, headers: Mapping[str, str], receive: Receive
-) -> Awaitable[Answer] | None:
+) -> Answer:
     """A publication without a name; what FastAPI checks of the others is not repeated here."""
     assert isinstance(service, Service)  # applications of replicas have no such route
-    return None if "idempotency-key" in headers else _publish_unnamed(service, headers, receive)
-
-
-async def _publish_unnamed(
-    service: Service, headers: Mapping[str, str], receive: Receive
-) -> Answer:
     service.check_ready()
     caller = service.keys.require(secret_in(headers), "publisher")
     done = await _published(service, caller, headers, await whole_body(receive), None)

@@ -24,8 +24,8 @@ from matchwood.service.rules.timed_matching import MEASURED_BYTES
 QUICK_BYTES = MEASURED_BYTES
 # Nodes of all rules; the slowest strategy visits each of them once, in about 10 ns.
 MOST_NODES = 250_000
-# Patterns, with each of which a string may have to be compared.
-MOST_PATTERNS = 200
+# Patterns, with each of which a string may have to be compared: a few microseconds each.
+MOST_PATTERNS = 1_000
 # Parts of a snapshot, each of which scans the event.
 MOST_PARTS = 8
 # Rules that may match an event, and bytes of its answer.
