@@ -1,7 +1,8 @@
 """The way of an event: accepted, matched, stored with its matches, delivered, acknowledged.
 
     POST /events
-        │ acceptance: check the text (sent_events) or parse it (event_bodies), check the schema, match, write
+        │ acceptance: check the text (sent_events) or parse (event_bodies), check the schema,
+        │ match, write
         ▼
     database row (event, numbers of the subscriptions it matched)
         │ after the commit

@@ -5,7 +5,7 @@ whatever that thread does, everybody waits for. It therefore matches an event on
 is bounded by what is known before:
 
 - the event is small, and the rules were matched before, so that nothing is left to prepare;
-- there are not too many nodes and patterns, and none that is evaluated on demand or calls an
+- there are not too many rules, nodes and patterns, and none that is evaluated on demand or calls an
   operator, so that even an event that wakes all of them is matched within milliseconds;
 - events were quick so far, and their answers were at hand.
 
@@ -22,8 +22,8 @@ from matchwood.service.rules.timed_matching import MEASURED_BYTES
 
 # Bytes from which on an event is not small.
 QUICK_BYTES = MEASURED_BYTES
-# Nodes of all rules; the slowest strategy visits each of them once, in about 10 ns.
-MOST_NODES = 250_000
+# Rules and nodes of rules; the slowest strategy visits each of them once, in about 10 ns.
+MOST_VISITED = 400_000
 # Patterns, with each of which a string may have to be compared: a few microseconds each.
 MOST_PATTERNS = 1_000
 # Parts of a snapshot, each of which scans the event.
@@ -92,6 +92,6 @@ def _is_bounded(snapshot: Snapshot) -> bool:
         and not snapshot.pending
         and not snapshot.calls_operators
         and not any(part.segment.lazy for part in parts)
-        and sum(part.segment.nodes for part in parts) <= MOST_NODES
+        and sum(part.segment.rules + part.segment.nodes for part in parts) <= MOST_VISITED
         and sum(len(part.segment.opaque) for part in parts) <= MOST_PATTERNS
     )
