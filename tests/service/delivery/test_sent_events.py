@@ -28,10 +28,15 @@ BODIES: list[tuple[str, bytes, int | None]] = [
     (JSON, b"", None),
     (JSON, b'{"a":NaN}', None),
     (JSON, b'{"a":01}', None),
+    (JSON, b'{"a":1e999}', None),
+    (JSON, b'[{"a":-1.5E+0400}]', None),
+    (JSON, b'{"a":' + b"1" * 280 + b"1" * 40 + b".5}", None),
+    (JSON, b'{"a": [1, -' + b"9" * 250 + b"e99]}", None),
+    (JSON, b'{"a":[1e99,1E-999],"b":"f1e123"}', 1),
     (JSON, b'{"a":"\\ud800"}', None),
     (JSON, b'{"a":"\xff"}', None),
     (JSON, b'{"a":' + b"[" * 101 + b"]" * 101 + b"}", None),
-    (JSON, b'{"a":"' + b"x" * 300 + b'"}', None),
+    (JSON, b'{"a":"' + b"x" * 400 + b'"}', None),
     (LINES[0], b'{"a": 1}\n\n {"b":"\xc3\xa9"}\r\n', 2),
     (LINES[1], b"", 0),
     (LINES[0], b'{"a":1},{"b":2}\n{"c":3}', None),
@@ -41,7 +46,7 @@ BODIES: list[tuple[str, bytes, int | None]] = [
     (LINES[0], b'{"a":1}\n' * 6, None),
     ("application/cloudevents+json", b'{"a": 1}', None),
 ]
-LIMITS = Limits(event_bytes=300, batch_events=5)
+LIMITS = Limits(event_bytes=400, batch_events=5)
 
 
 @pytest.mark.parametrize(("kind", "body", "count"), BODIES)

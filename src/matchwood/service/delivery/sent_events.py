@@ -6,6 +6,7 @@ bodies are read by `event_bodies`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -19,6 +20,15 @@ from matchwood.service.settings import Limits
 OBJECT, LIST = ord("{"), ord("[")
 # The least bytes that an event and the comma behind it have.
 SHORTEST = 3
+# The bytes of numbers: every digit is 0, both signs of an exponent are e, and all others blank.
+_IN_NUMBERS = bytes(
+    ord("0") if byte in b"0123456789" else ord("e") if byte in b"eE" else byte if byte == 43 else 32
+    for byte in range(256)
+)
+# What a number has, as these bytes, that may be too large for a double, which no event may hold.
+_MARKS = (b"0e000", b"0e+000", b"0" * 200)
+# A number that has one of them, or a string that looks like it.
+_MAYBE_TOO_LARGE = re.compile(rb"[:\[,]\s*-?(?:[0-9.]+[eE]\+?[0-9]{3}|[0-9]{200})")
 # What JSON has around values.
 _BLANKS = b" \t\r\n"
 
@@ -64,7 +74,7 @@ def sent_events(kind: str, body: bytes, limits: Limits) -> EventBatch | None:
     else:
         return None
     text = whole if lines is None else b"[%s]" % b",".join(lines)
-    if text[:1] != b"[":
+    if text[:1] != b"[" or _may_be_too_large(text):
         return None
     places = parts_of(text, 0, len(text), min(limits.batch_events, len(text) // SHORTEST + 1))
     if places is None or not are_events(text, places, limits):
@@ -73,6 +83,12 @@ def sent_events(kind: str, body: bytes, limits: Limits) -> EventBatch | None:
         return None
     bodies = [_on_one_line(text[low:high].decode()) for low, high in places]
     return EventBatch(list(map(SentEvent, bodies)), bodies, single)
+
+
+def _may_be_too_large(text: bytes) -> bool:
+    """Whether a number may be too large for a double; to look for marks first is much faster."""
+    marks = text.translate(_IN_NUMBERS)
+    return any(map(marks.__contains__, _MARKS)) and _MAYBE_TOO_LARGE.search(text) is not None
 
 
 def _are_whole(lines: list[bytes], places: list[tuple[int, int]]) -> bool:
