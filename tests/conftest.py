@@ -200,6 +200,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for marker, folders in APART_FROM_QUICK.items():
             if folders & {*item.path.relative_to(config.rootpath).parts}:
                 item.add_marker(getattr(pytest.mark, marker))
+        if item.name.startswith("test_docstrings[matchwood.lab"):
+            item.add_marker(pytest.mark.laboratory)
         if item.get_closest_marker("long") and not config.getoption("--long"):
             left_out.append(item)
             continue

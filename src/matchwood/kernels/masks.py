@@ -21,6 +21,11 @@ WORDS = 16
 # Events of a mask, one bit each.
 EVENTS = 64 * WORDS
 
+# Where a rule's matches are kept by themselves, as a run or a bitmap of words of 16 bits: events of
+# a word of a bitmap, and words of a bitmap.
+RUN_WORD_EVENTS = 16
+RUN_WORDS = EVENTS // RUN_WORD_EVENTS
+
 if config.DISABLE_JIT:
 
     def clear(masks: Any, at: int) -> None:

@@ -67,6 +67,9 @@ NOT_INLINE = -1
 # The code of an attribute that is not there, or null.
 MISSING = 0
 
+# The moment, in nanoseconds, that stands for a time that is missing.
+NO_MOMENT = np.iinfo(np.int64).min
+
 # The code of a value that is there, but of no family that rules compare.
 OTHER = 1
 

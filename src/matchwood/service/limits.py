@@ -170,8 +170,9 @@ class ByteLimit:
     Small requests are never refused, so that those who hold all bytes for long shut nobody out; how
     many there are is bounded by the number of connections.
 
+    >>> from contextlib import closing
     >>> limit = ByteLimit(100, small=10)
-    >>> with limit.share() as one, limit.share() as other:
+    >>> with closing(limit.share()) as one, closing(limit.share()) as other:
     ...     one.add(95)
     ...     other.add(10)
     ...     one.add(10)
@@ -190,19 +191,13 @@ the limit is 100
         self.taken = 0
         self.large = 0  # requests that are not small
 
-    @contextmanager
-    def share(self) -> Iterator[ByteShare]:
-        """The bytes of one request, which are free again when the context ends."""
-        share = ByteShare(self)
-        try:
-            yield share
-        finally:
-            self.taken -= share.size
-            self.large -= share.is_large
+    def share(self) -> ByteShare:
+        """The bytes of one request, until it is closed."""
+        return ByteShare(self)
 
 
 class ByteShare:
-    """The bytes that one request has taken of a limit."""
+    """The bytes that one request has taken of a limit, which are free again when it is closed."""
 
     def __init__(self, limit: ByteLimit) -> None:
         self._limit = limit
@@ -226,6 +221,11 @@ class ByteShare:
         self.size += size
         limit.taken += size
         limit.large += self.is_large - was_large
+
+    def close(self) -> None:
+        self._limit.taken -= self.size
+        self._limit.large -= self.is_large
+        self.size = 0
 
 
 class BudgetRoom:

@@ -43,6 +43,9 @@ class Metrics:
             buckets=LATENCY_BUCKETS,
             registry=registry,
         )
+        # The counter and the histogram of each kind of request: to find them takes longer than to
+        # count.
+        self._counted: dict[tuple[str, str, int], tuple[Counter, Histogram | None]] = {}
         self.events = Counter("matchwood_events_accepted", "Events accepted", registry=registry)
         self.matches = Counter(
             "matchwood_matches", "Matches of events with subscriptions", registry=registry
@@ -81,6 +84,18 @@ class Metrics:
             ("reason",),
             registry=registry,
         )
+
+    def note_request(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Count a request that was answered, and how long it took unless it was a stream."""
+        counted = self._counted.get((method, route, status))
+        if counted is None:
+            count = self.requests.labels(method, route, str(status))
+            timed = None if route.endswith("/stream") else self.seconds.labels(method, route)
+            counted = self._counted[method, route, status] = count, timed
+        count, timed = counted
+        count.inc()
+        if timed is not None:
+            timed.observe(seconds)
 
     def page(self) -> bytes:
         return generate_latest(self._registry)

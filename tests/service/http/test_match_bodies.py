@@ -5,9 +5,10 @@ import json
 import pytest
 
 from match.json.random_texts import TextMaker
+from matchwood.service.delivery.sent_events import SentEvent
 from matchwood.service.http import match_bodies
 from matchwood.service.http.match_bodies import match_request
-from matchwood.service.http.scanned_bodies import SentEvent, scanned
+from matchwood.service.http.scanned_bodies import scanned
 from matchwood.service.settings import Limits
 
 LIMITS = Limits(batch_events=3, event_bytes=400)

@@ -103,6 +103,29 @@ def test_an_upload_of_bad_lines_is_given_up(service: Served, monkeypatch) -> Non
     assert service.publish({"given_up": 1})["matched"] == 1
 
 
+def test_the_largest_rule_with_the_largest_data_fits_into_a_line(service: Served) -> None:
+    limits = service.service.settings.limits
+    most = limits.rule_bytes
+    longest = bulk_routes.longest_line(limits)
+    escaped = "\\u0061"  # six bytes for one
+    rule = "long = '" + escaped * (most - len("long = ''")) + "'"
+    data = escaped * (most - len('""'))
+    line = f'{{"rule": "{rule}", "subscriber": "x", "data": "{data}"}}'
+    larger = line.replace(data, data + escaped)
+    spaced = line + " " * (longest + 1 - len(line))
+    headers = {"Content-Type": "application/x-ndjson"}
+    body = "\n".join((line, larger, spaced, spaced[:-1]))
+    answer = service.http.post("/subscriptions/bulk", content=body, headers=headers)
+    told = [json.loads(text) for text in answer.text.splitlines()]
+    assert told[-1] == {"accepted": 2, "rejected": 2}
+    assert {"id", "ticket"} <= set(told[0])
+    assert {"id", "ticket"} <= set(told[3])
+    for refused, limit in ((told[1], most), (told[2], longest)):
+        assert refused["problem"]["limit"] == limit
+        assert f"{limit:,} bytes" in refused["problem"]["detail"]
+    assert service.publish({"long": "a" * (most - len("long = ''"))})["matched"] == 2
+
+
 def test_administrators_see_pages_of_them(service: Served) -> None:
     made = [service.subscribe(f"page = {n}", subscriber=f"pager {n}") for n in range(5)]
     seen, after = [], ""

@@ -16,12 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.kernels.array_types import Int32Array, Int64Array
-from matchwood.kernels.masks import EVENTS
+from matchwood.kernels.masks import EVENTS, RUN_WORDS
 from matchwood.match.batch.pairs import Pairs
-
-# Events of a word of a bitmap, and words of a bitmap.
-RUN_WORD_EVENTS = 16
-RUN_WORDS = EVENTS // RUN_WORD_EVENTS
 
 
 class MatchRuns(NamedTuple):

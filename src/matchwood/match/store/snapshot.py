@@ -55,7 +55,7 @@ class Snapshot:
     ['adults']
     """
 
-    __slots__ = ("_json_way", "_taking_over", "decider", "parts", "pending")
+    __slots__ = ("__weakref__", "_json_way", "_taking_over", "decider", "parts", "pending")
 
     def __init__(
         self,

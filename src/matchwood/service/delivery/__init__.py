@@ -1,7 +1,8 @@
 """The way of an event: accepted, matched, stored with its matches, delivered, acknowledged.
 
     POST /events
-        │ acceptance: parse (event_bodies), check the schema, match, write
+        │ acceptance: check the text (sent_events) or parse (event_bodies), check the schema,
+        │ match, write
         ▼
     database row (event, numbers of the subscriptions it matched)
         │ after the commit
@@ -14,6 +15,7 @@
     acknowledgement ──▶ cursors ──▶ database, some moments later
     retention drops events that all have acknowledged, or that are too old
 
+sent_events          events that compiled code has checked, stored as the text that came
 event_bodies         events from JSON, JSON lines and Arrow streams
 cloud_events         CloudEvents, published and delivered
 acceptance           publishing: matches the events and stores them in one transaction

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple, Protocol
 
@@ -20,9 +20,10 @@ from matchwood.service.delivery.cloud_events import (
     CLOUD_EVENTS,
     check_cloud_events,
 )
-from matchwood.service.delivery.event_bodies import EventBatch, events_of
+from matchwood.service.delivery.event_bodies import EventBatch, check_readable, events_of
 from matchwood.service.delivery.outbox import Outbox, StoredEvent
 from matchwood.service.delivery.publications import NamedPublication, PublishedEvent
+from matchwood.service.delivery.sent_events import sent_events
 from matchwood.service.limits import ConcurrencyLimit, RateLimit
 from matchwood.service.metrics import Metrics
 from matchwood.service.problems import RequestProblem, event_problem
@@ -39,13 +40,13 @@ BULKY_BYTES = 16 << 10
 # Rows of the outbox that are fetched at a time when the service starts.
 ROWS_AT_ONCE = 10_000
 # Raises an EventError if an event does not fit the schema.
-CheckEvent = Callable[[dict[str, Any]], None]
+CheckEvent = Callable[[Mapping[str, Any]], None]
 
 
 class MatchesEvents(Protocol):
     """What acceptance needs of the index of subscriptions."""
 
-    def match(self, events: Sequence[dict[str, Any]], bodies: Sequence[str]) -> list[Numbers]:
+    def match(self, events: Sequence[Mapping[str, Any]], bodies: Sequence[str]) -> list[Numbers]:
         """For each event the numbers of the subscriptions that it matches.
 
         `bodies` are the same events as JSON.
@@ -144,7 +145,8 @@ class Acceptance:
         return AcceptedBatch(earlier, refused.single, True)
 
     def _matched(self, kind: str, body: bytes, key: str) -> MatchedBatch | RefusedBatch:
-        batch = events_of(kind, body, self._limits)
+        sent = sent_events(kind, body, self._limits)
+        batch = events_of(kind, body, self._limits) if sent is None else sent
         if kind in (CLOUD_EVENT, CLOUD_EVENTS):
             check_cloud_events(kind, batch)
         try:
@@ -163,6 +165,8 @@ class Acceptance:
         try:
             matches = self._index.match(batch.events, batch.bodies)
         except EventError as error:
+            for index, event in enumerate(batch.events):
+                check_readable(dict(event), index)
             raise event_problem(error) from None
         now = time.time()
         live = [self._roster.live(numbers, now) for numbers in matches]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 from matchwood.language.errors import EventError
@@ -24,7 +24,7 @@ ARROW = "application/vnd.apache.arrow.stream"
 class EventBatch(NamedTuple):
     """The events of a request."""
 
-    events: list[dict[str, Any]]
+    events: Sequence[Mapping[str, Any]]
     bodies: list[str]  # the same events as JSON
     single: bool  # it was one event, rather than a batch
 

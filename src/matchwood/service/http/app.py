@@ -12,6 +12,7 @@ from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from sqlalchemy.exc import DBAPIError
 from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from matchwood import __version__
 from matchwood.service.http import (
@@ -97,7 +98,7 @@ def _application(
         await asyncio.gather(loading, return_exceptions=True)
         await service.close()
 
-    app = FastAPI(
+    app = Application(
         title="matchwood",
         version=__version__,
         description="Rules and subscriptions, matched with events.",
@@ -116,9 +117,23 @@ def _application(
     app.add_exception_handler(DBAPIError, on_database_error)
     app.add_exception_handler(DatabaseTaken, on_database_taken)
     answers = {path: of for module in modules for path, of in getattr(module, "DIRECT", {}).items()}
-    app.add_middleware(DirectRoutes, routes=app.state.routes, answers=answers)
+    app.direct_routes = DirectRoutes(service, app.state.routes, answers)
+    app.direct = RequestMiddleware(app.direct_routes, service)
     app.add_middleware(RequestMiddleware, service=service)
     return app
+
+
+class Application(FastAPI):
+    """FastAPI, and in front of it the requests that are answered without it."""
+
+    direct_routes: DirectRoutes
+    direct: ASGIApp
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self.direct_routes.takes(scope):
+            await self.direct(scope, receive, send)
+        else:
+            await super().__call__(scope, receive, send)
 
 
 async def _load(service: MatchingService, failed: Callable[[], None] | None) -> None:

@@ -22,6 +22,7 @@ from matchwood.service.http.subscription_routes import new_subscription
 from matchwood.service.problems import RequestProblem
 from matchwood.service.rules.subscription_store import NewSubscription, name_of
 from matchwood.service.service import Service
+from matchwood.service.settings import Limits
 from matchwood.service.times import iso
 
 router = APIRouter(tags=["subscriptions"], responses=problems(415))
@@ -34,7 +35,9 @@ BYTES_AT_ONCE = 4 << 20
 MOST_REJECTED = 100_000
 # Bytes of the answer that are kept in memory; a longer answer goes to a temporary file.
 ANSWER_BYTES = 64 << 10
-# Bytes of a line beyond those of its rule.
+# Bytes that JSON may spend on a byte of a text, with an escape like `\u0022`.
+MOST_ESCAPED = 6
+# Bytes of a line beyond those of its rule and its data.
 LINE_OVERHEAD = 10_000
 # Bytes of the answer that are sent at a time.
 PART_BYTES = 64 << 10
@@ -66,7 +69,7 @@ async def subscribe_all(request: Request, service: Ready, caller: Subscriber) ->
     says how many were `accepted` and `rejected`. After 100,000 rejected lines the rest is not read,
     and the last line says where (`stopped_after`).
     """
-    if (kind := media_type(request)) not in LINES:
+    if (kind := media_type(request.headers)) not in LINES:
         raise RequestProblem("unsupported-media-type", f"expected {LINES[0]}, found {kind!r}")
     answers = tempfile.SpooledTemporaryFile(ANSWER_BYTES, "w+b")  # noqa: SIM115  (closed once it is sent)
     try:
@@ -129,17 +132,23 @@ async def _create(service: Service, key: str, lines: list[UploadedLine]) -> list
     return outcomes
 
 
+def longest_line(limits: Limits) -> int:
+    """The most bytes of a line: the largest rule and the largest data fit in, however written."""
+    return 2 * MOST_ESCAPED * limits.rule_bytes + LINE_OVERHEAD
+
+
 async def _lines(request: Request, service: Service) -> AsyncIterator[bytes]:
     """The lines of a body as it arrives. One that is too long is cut, and refused later."""
-    longest = service.settings.limits.rule_bytes + LINE_OVERHEAD
-    rest = b""
+    most = longest_line(service.settings.limits) + 1
+    line = bytearray()
     async for part in request.stream():
-        *whole, rest = (rest + part).split(b"\n")
-        for line in whole:
-            yield line[: longest + 1]
-        rest = rest[: longest + 1]
-    if rest:
-        yield rest
+        more, *others = part.split(b"\n")
+        line += more[: most - len(line)]
+        for other in others:
+            yield bytes(line)
+            line = bytearray(other[:most])
+    if line:
+        yield bytes(line)
 
 
 def _read_lines(service: Service, lines: list[tuple[int, bytes]]) -> list[UploadedLine]:
@@ -147,10 +156,10 @@ def _read_lines(service: Service, lines: list[tuple[int, bytes]]) -> list[Upload
 
 
 def _read_line(service: Service, number: int, line: bytes) -> UploadedLine:
-    longest = service.settings.limits.rule_bytes + LINE_OVERHEAD
+    longest = longest_line(service.settings.limits)
     try:
         if len(line) > longest:
-            detail = f"a line may have at most {longest:,} bytes"
+            detail = f"a line may have at most {longest:,} bytes, so that a rule and data fit in"
             raise RequestProblem("rule-too-large", detail, limit=longest)
         subscription = SubscriptionIn.model_validate(loads(line))
         return UploadedLine(number, new_subscription(service, subscription), None)

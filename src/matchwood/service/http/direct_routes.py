@@ -7,7 +7,8 @@ answers to whatever is not handled here.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
@@ -15,7 +16,7 @@ from sqlalchemy.exc import DBAPIError
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from matchwood.service.http.problem_responses import (
     on_database_error,
@@ -23,11 +24,29 @@ from matchwood.service.http.problem_responses import (
     on_invalid,
     on_problem,
 )
+from matchwood.service.matching_service import MatchingService
 from matchwood.service.problems import RequestProblem
 from matchwood.service.storage.database_lock import DatabaseTaken
 
-# Answers a request; None leaves it to FastAPI.
-DirectAnswer = Callable[[Request], Awaitable[Response] | None]
+# Where the middleware puts the headers of a request by name, for whoever comes after it.
+HEADERS = "matchwood.headers"
+
+
+class Answer(NamedTuple):
+    """An answer in JSON."""
+
+    status: int
+    body: bytes
+
+    async def send(self, send: Send) -> None:
+        size = b"%d" % len(self.body)
+        headers = [(b"content-length", size), (b"content-type", b"application/json")]
+        await send({"type": "http.response.start", "status": self.status, "headers": headers})
+        await send({"type": "http.response.body", "body": self.body})
+
+
+# Answers a request, by its headers and its body.
+DirectAnswer = Callable[[MatchingService, Mapping[str, str], Receive], Awaitable[Answer]]
 # What answers each kind of error; the others are failures of the service.
 ON_ERROR: dict[type[Exception], Callable[[Request, Exception], Awaitable[Response]]] = {
     RequestProblem: on_problem,
@@ -38,12 +57,15 @@ ON_ERROR: dict[type[Exception], Callable[[Request, Exception], Awaitable[Respons
 
 
 class DirectRoutes:
-    """Middleware that answers some `POST` requests, by path, and passes on all others."""
+    """The `POST` requests, by path, that are answered here; an application for these alone."""
 
     def __init__(
-        self, app: ASGIApp, routes: Sequence[BaseRoute], answers: dict[str, DirectAnswer]
+        self,
+        service: MatchingService,
+        routes: Sequence[BaseRoute],
+        answers: dict[str, DirectAnswer],
     ) -> None:
-        self._app = app
+        self._service = service
         self._answers = answers
         self._routes = {
             route.path: route
@@ -51,21 +73,25 @@ class DirectRoutes:
             if isinstance(route, APIRoute) and "POST" in (route.methods or ())
         }
 
+    def takes(self, scope: Scope) -> bool:
+        """Whether a request is answered here; FastAPI answers those that name themselves."""
+        return (
+            scope["type"] == "http"
+            and scope["path"] in self._answers
+            and scope["method"] == "POST"
+            and all(name != b"idempotency-key" for name, _ in scope["headers"])
+        )
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        answer = self._answers.get(scope["path"]) if scope["type"] == "http" else None
-        if answer is None or scope["method"] != "POST":
-            await self._app(scope, receive, send)
-            return
-        request = Request(scope, receive)
-        if (answering := answer(request)) is None:
-            await self._app(scope, receive, send)
-            return
-        scope["route"] = self._routes[scope["path"]]
+        path = scope["path"]
+        scope["route"] = self._routes[path]
         try:
-            response = await answering
+            told = await self._answers[path](self._service, scope[HEADERS], receive)
         except Exception as error:
-            told = next((of for kind, of in ON_ERROR.items() if isinstance(error, kind)), None)
-            if told is None:
+            of_error = next((of for kind, of in ON_ERROR.items() if isinstance(error, kind)), None)
+            if of_error is None:
                 raise
-            response = await told(request, error)
-        await response(scope, receive, send)
+            response = await of_error(Request(scope, receive), error)
+            await response(scope, receive, send)
+        else:
+            await told.send(send)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Request, Response
+from starlette.types import Receive
 
+from matchwood.service.delivery.acceptance import AcceptedBatch
 from matchwood.service.delivery.cloud_events import (
     CLOUD_EVENT,
     CLOUD_EVENTS,
@@ -15,16 +17,19 @@ from matchwood.service.delivery.cloud_events import (
     is_binary,
 )
 from matchwood.service.delivery.event_bodies import ARROW, JSON, LINES
-from matchwood.service.http.direct_routes import DirectAnswer
+from matchwood.service.http.direct_routes import Answer, DirectAnswer
 from matchwood.service.http.models import EventAccepted, EventsAccepted
+from matchwood.service.http.request_bodies import whole_body
 from matchwood.service.http.request_context import (
     Publisher,
     Ready,
     media_type,
     problems,
-    ready_service,
     secret_in,
 )
+from matchwood.service.matching_service import MatchingService
+from matchwood.service.service import Service
+from matchwood.service.settings import Key
 
 router = APIRouter(tags=["events"], responses=problems(415))
 IdempotencyKey = Annotated[
@@ -65,26 +70,33 @@ async def publish(
     is accepted once, and every answer is that of the first time. CloudEvents may come as JSON, or
     with their attributes in headers.
     """
-    kind, body = media_type(request), await request.body()
-    if is_binary(request.headers):
-        kind, body = CLOUD_EVENT, from_binary(request.headers, body)
-    done = await service.acceptance.publish(kind, body, caller.name, idempotency_key)
+    body = await request.body()
+    done = await _published(service, caller, request.headers, body, idempotency_key)
     if done.repeated:
         response.headers["Idempotency-Replayed"] = "true"
     accepted = [EventAccepted(id=event.id, matched=event.matched) for event in done.events]
     return accepted[0] if done.single else EventsAccepted(results=accepted)
 
 
-def _answer_publish(request: Request) -> Awaitable[Response] | None:
+async def _published(
+    service: Service, caller: Key, headers: Mapping[str, str], body: bytes, name: str | None
+) -> AcceptedBatch:
+    kind = media_type(headers)
+    if is_binary(headers):
+        kind, body = CLOUD_EVENT, from_binary(headers, body)
+    return await service.acceptance.publish(kind, body, caller.name, name)
+
+
+async def _answer_publish(
+    service: MatchingService, headers: Mapping[str, str], receive: Receive
+) -> Answer:
     """A publication without a name; what FastAPI checks of the others is not repeated here."""
-    return None if "idempotency-key" in request.headers else _published(request)
-
-
-async def _published(request: Request) -> Response:
-    service = await ready_service(request)
-    caller = service.keys.require(secret_in(request.headers), "publisher")
-    told = await publish(request, Response(), service, caller)
-    return Response(told.model_dump_json(), HTTPStatus.ACCEPTED, media_type=JSON)
+    assert isinstance(service, Service)  # applications of replicas have no such route
+    service.check_ready()
+    caller = service.keys.require(secret_in(headers), "publisher")
+    done = await _published(service, caller, headers, await whole_body(receive), None)
+    told = b",".join(b'{"id":%d,"matched":%d}' % (event.id, event.matched) for event in done.events)
+    return Answer(HTTPStatus.ACCEPTED, told if done.single else b'{"results":[%s]}' % told)
 
 
 # What is answered without FastAPI.

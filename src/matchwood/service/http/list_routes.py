@@ -75,7 +75,7 @@ async def put_list(
     and the problem lists all invalid ones. With `If-Match`, a list is set only if it has that
     version; 0 says that there must be none.
     """
-    check_kind(kind := media_type(request))
+    check_kind(kind := media_type(request.headers))
     values = uploaded_values(kind, await request.body())
     stored, is_new = await service.lists.put(name, values, expected_version(request))
     response.status_code = 201 if is_new else 200

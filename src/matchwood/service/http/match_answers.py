@@ -17,6 +17,8 @@ from matchwood.service.settings import Limits
 
 # What is written of an event: its matches, and its near misses.
 RESULT = b'{"matches":[%s],"near":%s}'
+# The same without near misses.
+PLAIN_RESULT = b'{"matches":[%s],"near":null}'
 
 
 class MatchAnswer:
@@ -28,13 +30,21 @@ class MatchAnswer:
         self._results: list[bytes] = []
 
     def add(self, matches: Iterable[bytes], near: bytes = b"null") -> None:
-        """Add the result of the next event, or raise a problem if the answer gets too large."""
+        """Add the result of the next event, or raise a problem if the answer gets too large.
+
+        The matches are only taken until then.
+        """
         written = []
         for match in matches:
             written.append(match)
             self._take(len(match) + 1)
         self._take(len(near) + len(RESULT))
         self._results.append(RESULT % (b",".join(written), near))
+
+    def add_known(self, matches: list[bytes]) -> None:
+        """Add the result of the next event, whose matches are remembered anyway."""
+        self._take(sum(map(len, matches)) + len(matches) + len(PLAIN_RESULT))
+        self._results.append(PLAIN_RESULT % b",".join(matches))
 
     def _take(self, size: int) -> None:
         self._size += size

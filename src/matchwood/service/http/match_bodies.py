@@ -38,6 +38,11 @@ class MatchRequest(NamedTuple):
     texts: list[str]  # the same events as JSON
     single: bool  # it is one event, rather than a batch
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether only matches are asked for, without explanations and near misses."""
+        return not self.options.explain and not self.options.why_not
+
 
 def match_request(body: bytes, limits: Limits) -> MatchRequest:
     """Parse a body, and check its form and the form and size of each event."""

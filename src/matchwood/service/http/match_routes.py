@@ -6,10 +6,12 @@ A replica has these routes, too.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
+from starlette.types import Receive
 
 from matchwood.language import parse
 from matchwood.language.errors import EventError, RuleError
@@ -19,7 +21,7 @@ from matchwood.match.parts.rule_checks import check_calls
 from matchwood.matcher import Bindings
 from matchwood.service.delivery.acceptance import BULKY_BYTES
 from matchwood.service.delivery.event_bodies import JSON, checked_json, dumps
-from matchwood.service.http.direct_routes import DirectAnswer
+from matchwood.service.http.direct_routes import Answer, DirectAnswer
 from matchwood.service.http.match_answers import MatchAnswer, full_match, plain_match
 from matchwood.service.http.match_bodies import MatchRequest, match_request
 from matchwood.service.http.models import (
@@ -29,23 +31,24 @@ from matchwood.service.http.models import (
     MatchIn,
     MatchOut,
 )
+from matchwood.service.http.request_bodies import whole_body
 from matchwood.service.http.request_context import (
     Anybody,
     Publisher,
     ReadyToMatch,
     media_type,
     problems,
-    ready_to_match,
     secret_in,
 )
 from matchwood.service.matching_service import MatchingService
 from matchwood.service.problems import RequestProblem, event_problem, rule_error, rule_problem
-from matchwood.service.rules.live_rules import (
-    LiveRules,
-    Matches,
-    RulesState,
-    details_or_none,
-)
+from matchwood.service.rules.live_rules import LiveRules, Matches, RulesState
+from matchwood.service.rules.quick_matching import QUICK_BYTES
+from matchwood.service.rules.written_rules import details_or_none
+from matchwood.service.settings import Key
+
+# Bytes of a body from which on it is never answered at once: those of an event, and some more.
+MOST_QUICK_BYTES = QUICK_BYTES + 256
 
 router = APIRouter(tags=["matching"], responses=problems())
 BODY = {
@@ -59,19 +62,33 @@ BODY = {
 @router.post("/match", response_model=MatchOut, openapi_extra=BODY, responses=problems(415))
 async def match(request: Request, service: ReadyToMatch, caller: Publisher) -> Response:
     """The rules that are true of an event, or of each of several events. Nothing is stored."""
-    if (kind := media_type(request)) != JSON:
+    if (kind := media_type(request.headers)) != JSON:
         raise RequestProblem("unsupported-media-type", f"expected {JSON}, found {kind!r}")
-    body = await request.body()
-    threads = service.threads if len(body) < BULKY_BYTES else service.bulk_threads
-    loop = asyncio.get_running_loop()
-    answer = await loop.run_in_executor(threads, _match, service, caller.name, body)
-    return Response(answer, media_type=JSON)
+    return Response(await _answer(service, caller, await request.body()), media_type=JSON)
 
 
-async def _answer_match(request: Request) -> Response:
-    service = await ready_to_match(request)
-    caller = service.keys.require(secret_in(request.headers), "publisher")
-    return await match(request, service, caller)
+async def _answer(service: MatchingService, caller: Key, body: bytes) -> bytes:
+    """The JSON of `MatchOut`, from a thread unless it is at hand at once."""
+    if len(body) >= MOST_QUICK_BYTES:
+        threads = service.threads if len(body) < BULKY_BYTES else service.bulk_threads
+        work = partial(_match, service, caller.name, body)
+    else:
+        asked = _admitted(service, caller.name, body)
+        answer = _match_quickly(service, asked)
+        if answer is not None:
+            return answer
+        threads, work = service.threads, partial(_match_admitted, service, asked)
+    return await asyncio.get_running_loop().run_in_executor(threads, work)
+
+
+async def _answer_match(
+    service: MatchingService, headers: Mapping[str, str], receive: Receive
+) -> Answer:
+    service.check_ready()
+    caller = service.keys.require(secret_in(headers), "publisher")
+    if (kind := media_type(headers)) != JSON:
+        raise RequestProblem("unsupported-media-type", f"expected {JSON}, found {kind!r}")
+    return Answer(200, await _answer(service, caller, await whole_body(receive)))
 
 
 # What is answered without FastAPI.
@@ -129,40 +146,71 @@ def _parsed(service: MatchingService, rule: Any) -> Node:
     return parse(rule)
 
 
+def _admitted(service: MatchingService, key: str, body: bytes) -> MatchRequest:
+    """What a body asks for, counted against the rate of the key."""
+    request = match_request(body, service.settings.limits)
+    service.match_rate.take(key, len(request.events))
+    return request
+
+
+def _check_events(service: MatchingService, request: MatchRequest) -> None:
+    """Raise a problem if an event does not fit the schema."""
+    for index, event in enumerate(request.events):
+        try:
+            service.check_event(event)
+        except EventError as error:
+            raise event_problem(error, None if request.single else index) from None
+
+
+def _match_quickly(service: MatchingService, request: MatchRequest) -> bytes | None:
+    """The JSON of `MatchOut` if that takes next to no time; else None."""
+    options = request.options
+    if not request.single or not request.is_plain or options.tags is not None:
+        return None
+    [event], [text] = request.events, request.texts
+    _check_events(service, request)
+    found = service.live_rules.match_quickly(event, text, options.limit, plain_match)
+    if found is None:
+        return None
+    version, texts = found
+    answer = MatchAnswer(service.settings.limits)
+    answer.add_known(texts)
+    return answer.whole(version)
+
+
 def _match(service: MatchingService, key: str, body: bytes) -> bytes:
     """The JSON of `MatchOut`."""
-    request = match_request(body, service.settings.limits)
+    return _match_admitted(service, _admitted(service, key, body))
+
+
+def _match_admitted(service: MatchingService, request: MatchRequest) -> bytes:
     options, events = request.options, request.events
-    service.match_rate.take(key, len(events))
     tags = None if options.tags is None else frozenset(options.tags)
     live = service.live_rules
 
     def matched(state: RulesState) -> bytes:
-        for index, event in enumerate(events):
-            try:
-                service.check_event(event)
-            except EventError as error:
-                raise event_problem(error, None if request.single else index) from None
-        found = live.match(state, events, request.texts, tags, options.limit)
+        _check_events(service, request)
         answer = MatchAnswer(service.settings.limits)
-        if not options.explain and not options.why_not:
-            for of in found:
-                answer.add(told(state, of))
+        asked = state, events, request.texts, tags, options.limit
+        if not request.is_plain:
+            _explain(live, state, request, live.match(*asked), answer)
+        elif state.matcher.calls_operators:
+            for of_event in live.match(*asked):
+                answer.add(_told(state, of_event))
         else:
-            _explain(live, state, request, found, answer)
+            for texts in live.matched_texts(*asked, plain_match):
+                answer.add_known(texts)
         return answer.whole(state.version)
 
-    def told(state: RulesState, of_event: dict[str, Bindings | None]) -> Iterator[bytes]:
-        for rule_id, bindings in of_event.items():
-            if bindings is not None:
-                details = details_or_none(state.matcher, rule_id)
-                text = None if details is None else full_match(details, bindings, None)
-            else:
-                text = live.written(state, rule_id, plain_match)
-            if text is not None:
-                yield text
-
     return live.answer(matched)
+
+
+def _told(state: RulesState, of_event: dict[str, Bindings | None]) -> Iterator[bytes]:
+    """The matches of an event, some of them with bindings."""
+    for rule_id, bindings in of_event.items():
+        if (details := details_or_none(state.matcher, rule_id)) is not None:
+            known = bindings is not None
+            yield full_match(details, bindings, None) if known else plain_match(details)
 
 
 def _explain(

@@ -8,14 +8,15 @@ from __future__ import annotations
 import logging
 import secrets
 import time
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from matchwood.service.http.direct_routes import HEADERS
 from matchwood.service.http.pieces import NoRoom, SlicedAnswer
 from matchwood.service.http.problem_responses import failure_response, problem_response
 from matchwood.service.http.request_bodies import BodyLimit, declared_problem, limited
@@ -53,51 +54,42 @@ class RequestMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers = Headers(scope=scope)
+        headers = scope[HEADERS] = headers_by_name(scope)
         name = _id_of(headers.get("x-request-id"))
         token = request_id.set(name)
         started = time.perf_counter()
-        status = 500
-
-        started_answer = False
-
-        async def send_with_id(message: Message) -> None:
-            nonlocal status, started_answer
-            if message["type"] == "http.response.start":
-                message.setdefault("headers", []).append((b"x-request-id", name.encode()))
-            await answer.send(message)
-            if message["type"] == "http.response.start":
-                started_answer = True
-                status = message["status"]
-
         asks = scope["method"] in ("GET", "HEAD") or (scope["method"], scope["path"]) in QUESTIONS
-        answer = SlicedAnswer(send, self._service.answer_budget if asks else None)
-
+        answer = SlicedAnswer(send, self._service.answer_budget if asks else None, name)
+        left = False
         try:
             limit = self._limit(scope, headers)
             refused = self._refused(headers) or declared_problem(headers, limit)
             if refused is not None:
-                await problem_response(refused)(scope, receive, send_with_id)
+                await problem_response(refused)(scope, receive, answer.send)
             else:
                 unkept = (scope["method"], scope["path"]) in UNKEPT
-                with self._service.request_bytes.share() as share:
+                share = self._service.request_bytes.share()
+                try:
                     body = limited(receive, headers, limit, None if unkept else share)
-                    await self._app(scope, body, send_with_id)
+                    await self._app(scope, body, answer.send)
+                finally:
+                    share.close()
         except NoRoom as refusal:
-            await problem_response(refusal.problem)(scope, receive, send_with_id)
+            await problem_response(refusal.problem)(scope, receive, answer.send)
         except ClientDisconnect:
-            status = CLIENT_GONE
+            left = True
         except Exception as error:
             log.error("a request failed", exc_info=error)
-            if started_answer:
+            if answer.status is not None:
                 raise  # the server closes the connection, so that the answer is not taken for whole
-            await failure_response(name)(scope, receive, send_with_id)
+            await failure_response(name)(scope, receive, answer.send)
         finally:
             answer.close()
+            status = CLIENT_GONE if left else answer.status or 500
             self._record(scope, status, time.perf_counter() - started)
             request_id.reset(token)
 
-    def _limit(self, scope: Scope, headers: Headers) -> BodyLimit:
+    def _limit(self, scope: Scope, headers: Mapping[str, str]) -> BodyLimit:
         """The most bytes that the body may have: without a key, not more than holders of tickets
         send, because the body is read before the caller is known.
         """
@@ -109,7 +101,7 @@ class RequestMiddleware:
         upload = is_list or (method, path) in UPLOADS
         return BodyLimit(limits.upload_bytes if upload else limits.body_bytes)
 
-    def _refused(self, headers: Headers) -> RequestProblem | None:
+    def _refused(self, headers: Mapping[str, str]) -> RequestProblem | None:
         """Refuse pages of other sites, and without keys also host names that are not loopback.
 
         A site can make its own name resolve to this machine (DNS rebinding); the `Host` header
@@ -130,16 +122,19 @@ class RequestMiddleware:
         """Count the request, and log it."""
         route = getattr(scope.get("route"), "path", "none")
         method = scope["method"] if route != "none" else "any"
-        metrics = self._service.metrics
-        metrics.requests.labels(method, route, str(status)).inc()
-        if not route.endswith("/stream"):
-            metrics.seconds.labels(method, route).observe(seconds)
-        if status < 400 and scope["path"] in UNLOGGED_PATHS:
+        self._service.metrics.note_request(method, route, status, seconds)
+        if not log.isEnabledFor(logging.INFO) or (status < 400 and scope["path"] in UNLOGGED_PATHS):
             return
         extra: dict[str, Any] = {"method": scope["method"], "path": scope["path"]}
         extra |= {"status": status, "ms": round(seconds * 1e3, 2)}
         client = scope.get("client")
         log.info("request", extra={**extra, "client": client[0] if client else None})
+
+
+def headers_by_name(scope: Scope) -> dict[str, str]:
+    """The headers of a request, the first of each name, which is in lower case."""
+    sent = reversed(scope["headers"])
+    return {name.decode("latin-1"): value.decode("latin-1") for name, value in sent}
 
 
 def _host_of(origin: str) -> str | None:

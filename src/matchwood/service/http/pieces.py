@@ -43,34 +43,44 @@ class SlicedAnswer:
     requests that must not be repeated: they have changed something when they are answered.
     """
 
-    def __init__(self, send: Send, budget: ByteBudget | None) -> None:
+    def __init__(self, send: Send, budget: ByteBudget | None, request: str) -> None:
         self._send = send
         self._budget = budget
+        self._id = request.encode()
         self._room: BudgetRoom | None = None
+        self.status: int | None = None  # once the answer has begun
 
     async def send(self, message: Message) -> None:
+        """Pass a message on, with the id of the request."""
         if message["type"] == "http.response.start":
-            size = _length(message)
+            headers = message.setdefault("headers", [])
+            headers.append((b"x-request-id", self._id))
+            size = _length(headers)
             if size > SLICE_BYTES and self._budget is not None:
                 self._room = self._budget.take_now(size)
                 if self._room is None:
                     raise NoRoom(size, self._budget.total)
+            await self._send(message)
+            self.status = message["status"]
+            return
         body = message.get("body", b"")
+        if len(body) <= SLICE_BYTES:
+            await self._send(message)
+            return
         for low in range(0, len(body) - SLICE_BYTES, SLICE_BYTES):
             part = {"type": message["type"], "body": body[low : low + SLICE_BYTES]}
             await self._send({**part, "more_body": True})
-        if len(body) > SLICE_BYTES:
-            message = {**message, "body": body[(len(body) - 1) // SLICE_BYTES * SLICE_BYTES :]}
-        await self._send(message)
+        last = body[(len(body) - 1) // SLICE_BYTES * SLICE_BYTES :]
+        await self._send({**message, "body": last})
 
     def close(self) -> None:
         if self._room is not None:
             self._room.shrink(0)
 
 
-def _length(start: Message) -> int:
+def _length(headers: Sequence[tuple[bytes, bytes]]) -> int:
     """The length of an answer that is made as a whole; 0 if it is not."""
-    for name, value in start.get("headers", ()):
+    for name, value in headers:
         if name == b"content-length":
             return int(value)
     return 0

@@ -8,9 +8,10 @@ All bodies that are in memory at the same time have a limit, too.
 from __future__ import annotations
 
 import zlib
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
 from starlette.types import Message, Receive
 
 from matchwood.service.limits import ByteShare
@@ -37,7 +38,7 @@ class BodyLimit(NamedTuple):
         return RequestProblem("unauthenticated", detail, limit=self.size)
 
 
-def declared_problem(headers: Headers, limit: BodyLimit) -> RequestProblem | None:
+def declared_problem(headers: Mapping[str, str], limit: BodyLimit) -> RequestProblem | None:
     """What is wrong with a body as far as its headers say."""
     declared = headers.get("content-length", "")
     if declared.isdecimal() and int(declared) > limit.size:
@@ -49,45 +50,53 @@ def declared_problem(headers: Headers, limit: BodyLimit) -> RequestProblem | Non
     return None
 
 
+async def whole_body(receive: Receive) -> bytes:
+    """All of a body."""
+    message = await receive()
+    parts: list[bytes] = []
+    while message["type"] == "http.request":
+        part: bytes = message.get("body", b"")
+        if not message.get("more_body", False):
+            return b"".join([*parts, part]) if parts else part
+        parts.append(part)
+        message = await receive()
+    raise ClientDisconnect
+
+
 def limited(
-    receive: Receive, headers: Headers, limit: BodyLimit, share: ByteShare | None
+    receive: Receive, headers: Mapping[str, str], limit: BodyLimit, share: ByteShare | None
 ) -> Receive:
     """Pass on the parts of a body, unfolded, until they are over the limit.
 
     `share` counts those that stay in memory until the request is answered.
     """
-    counted = _counted(receive, limit)
     encoding = _encoding(headers)
-    body = UnfoldedBody(counted, encoding, limit).receive if encoding else counted
-    return body if share is None else _shared(body, share)
+    if not encoding:
+        return _counted(receive, limit, share)
+    unfolded = UnfoldedBody(_counted(receive, limit, None), encoding, limit).receive
+    return unfolded if share is None else _counted(unfolded, limit, share)
 
 
-def _shared(receive: Receive, share: ByteShare) -> Receive:
-    async def shared() -> Message:
-        message = await receive()
-        share.add(len(message.get("body", b"")))
-        return message
-
-    return shared
-
-
-def _encoding(headers: Headers) -> str:
-    encoding = headers.get("content-encoding", "").strip().lower()
-    return "" if encoding == "identity" else encoding
-
-
-def _counted(receive: Receive, limit: BodyLimit) -> Receive:
+def _counted(receive: Receive, limit: BodyLimit, share: ByteShare | None) -> Receive:
     size = 0
 
     async def counted() -> Message:
         nonlocal size
         message = await receive()
-        size += len(message.get("body", b""))
+        part = len(message.get("body", b""))
+        size += part
         if size > limit.size:
             raise limit.problem()
+        if share is not None:
+            share.add(part)
         return message
 
     return counted
+
+
+def _encoding(headers: Mapping[str, str]) -> str:
+    encoding = headers.get("content-encoding", "").strip().lower()
+    return "" if encoding == "identity" else encoding
 
 
 class UnfoldedBody:

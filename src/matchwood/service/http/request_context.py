@@ -78,9 +78,10 @@ def expected_version(request: Request) -> int | None:
     return int(version)
 
 
-def media_type(request: Request) -> str:
-    """The media type of a body, without parameters; JSON if the request does not say."""
-    return request.headers.get("content-type", JSON).partition(";")[0].strip().lower() or JSON
+def media_type(headers: Mapping[str, str]) -> str:
+    """The media type of a body, without parameters; JSON if the headers do not say."""
+    kind = headers.get("content-type", JSON)
+    return kind if kind == JSON else kind.partition(";")[0].strip().lower() or JSON
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:

@@ -76,7 +76,7 @@ async def replace_rules(
     expected = expected_version(request)
     body = await request.body()
     rules = await service.storage.readers.run(
-        uploaded_rules, service.rules.checked, media_type(request), body
+        uploaded_rules, service.rules.checked, media_type(request.headers), body
     )
     previous = service.rules.version
     version, diff = await service.rules.replace(rules, expected, dry_run)

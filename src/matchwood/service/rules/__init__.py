@@ -13,6 +13,8 @@ rule_changes         changes in the database, by version: stored here, and read 
 rule_follower        the rules of a replica, which follow those of the database
 rule_notices         PostgreSQL's notices of changes
 live_rules           the rules of one version, and matching with them
+quick_matching       which events are matched by the thread that serves connections
+written_rules        what answers say of rules, remembered as text
 subscription_store   creates, reads, changes, renews and removes subscriptions
 subscription_roster  expiry time and cursor of every subscription, in arrays
 rule_index           the matcher of the subscriptions' rules, and its snapshots on disk

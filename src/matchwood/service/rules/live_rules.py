@@ -10,16 +10,27 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
 
 from matchwood.language.errors import EventError
 from matchwood.language.events import Event
-from matchwood.match.parts.rule_columns import RuleDetails
+from matchwood.match.batch.batch_strategy import Pairs
+from matchwood.match.search.json_texts import blocks_of
 from matchwood.match.store.snapshot import Snapshot
 from matchwood.matcher import Bindings, Matcher
 from matchwood.operators.call_execution import own_time
 from matchwood.service.problems import RequestProblem, event_problem
+from matchwood.service.rules.quick_matching import (
+    MOST_ANSWER_BYTES,
+    MOST_MATCHES,
+    QUICK_BYTES,
+    QuickMatching,
+)
 from matchwood.service.rules.timed_matching import MEASURED_BYTES, Suspension, TimedMatching
+from matchwood.service.rules.written_rules import WriteRule, WrittenRules
 from matchwood.service.settings import Limits
 
 T = TypeVar("T")
@@ -27,10 +38,6 @@ T = TypeVar("T")
 FEW_EVENTS = 3
 # Attempts to match while the rules keep changing, before changes have to wait.
 ATTEMPTS = 3
-# The most bytes of texts of rules that are remembered; beyond that, all are forgotten.
-MOST_WRITTEN_BYTES = 32 << 20
-# Bytes that a text takes beyond its own, with its place in the dict of texts.
-WRITTEN_OVERHEAD = 150
 # For each event, the ids of the rules that are true of it, with the bindings of their variables.
 Matches = list[dict[str, Bindings | None]]
 
@@ -41,15 +48,6 @@ class RulesState(NamedTuple):
     version: int
     matcher: Matcher
     changing: bool = False  # the matcher has some of the changes to the next version
-
-
-class WrittenRules:
-    """What was written of rules in answers of one state."""
-
-    def __init__(self, state: RulesState) -> None:
-        self.state = state
-        self.texts: dict[str, bytes] = {}
-        self.bytes = 0  # about
 
 
 class MustSuspend(Exception):
@@ -70,7 +68,8 @@ class LiveRules:
         self.timed = TimedMatching(limits, made_with)
         self.timed.suspend = self._suspend_unless_held
         self.suspend: Callable[[list[Suspension]], None] = lambda suspensions: None
-        self._written = WrittenRules(self.state)
+        self.quick = QuickMatching()
+        self._written: tuple[RulesState, WrittenRules] | None = None  # of the latest state asked
         self._held_by = 0  # the thread that has made changes wait, to match without them
 
     # Changes
@@ -97,6 +96,7 @@ class LiveRules:
         with self._changing:
             matcher.remove(list(without))
             self.state = RulesState(version, matcher)
+            self._written = None  # it would keep the matcher of before
 
     def frozen(self) -> tuple[int, Snapshot]:
         """The current version and its rules, all of them built, for as long as one wants."""
@@ -149,42 +149,112 @@ class LiveRules:
         matcher = state.matcher
         matches: Matches = []
         try:
-            if matcher.calls_operators:  # only they bind variables
-                for event, body in zip(events, bodies, strict=True):
+            for event, body in zip(events, bodies, strict=True):
+                if matcher.calls_operators:  # only they bind variables
                     bound = self.timed.bindings(matcher, event, body, tags, limit)
                     matches.append({rule_id: found or None for rule_id, found in bound.items()})
-            elif len(events) <= FEW_EVENTS or self._may_take_long(state, max(map(len, bodies))):
-                for event, body in zip(events, bodies, strict=True):
+                else:
                     matches.append(dict.fromkeys(self.timed.ids(matcher, event, body, tags, limit)))
-            else:
-                matches = [{} for _ in events]
-                begun = own_time()
-                table = matcher.match_json_batch(bodies, tags=tags, limit=limit)
-                seconds = own_time() - begun
-                pairs = zip(table["event"].to_pylist(), table["rule_id"].to_pylist(), strict=True)
-                for event, rule_id in pairs:
-                    matches[event][rule_id] = None
-                self.timed.look_into_batch(matcher.store.snapshot, events, bodies, seconds)
         except EventError as error:
             raise _problem_of(error, events) from None
-        total = sum(map(len, matches))
-        if total > self._limits.batch_matches:
-            detail = f"{total:,} matches, the limit is {self._limits.batch_matches:,}: use `limit`"
-            raise RequestProblem("answer-too-large", detail, limit=self._limits.batch_matches)
+        self._check_count(sum(map(len, matches)))
         return matches
 
-    def written(
-        self, state: RulesState, rule_id: str, write: Callable[[RuleDetails], bytes]
-    ) -> bytes | None:
-        """What `write` makes of a rule, remembered; None if the rule was removed meanwhile."""
+    def matched_texts(
+        self,
+        state: RulesState,
+        events: Sequence[Mapping[str, Any]],
+        bodies: Sequence[str],
+        tags: frozenset[str] | None,
+        limit: int | None,
+        write: WriteRule,
+    ) -> Iterator[list[bytes]]:
+        """For each event what `write` makes of the rules that are true of it.
+
+        For rules that call no operators. `bodies` are the same events as JSON.
+        """
+        if len(events) > FEW_EVENTS and not self._may_take_long(state, max(map(len, bodies))):
+            yield from self._matched_together(state, events, bodies, tags, limit, write)
+            return
+        snapshot = state.matcher.store.snapshot
+        found = self.match(state, events, bodies, tags, limit)
+        written = self._written_of(state, write)
+        yield from map(written.texts, found)
+        if bodies and len(bodies[-1]) < QUICK_BYTES:
+            self.quick.prepared(snapshot)
+
+    def match_quickly(
+        self, event: Mapping[str, Any], body: str, limit: int | None, write: WriteRule
+    ) -> tuple[int, list[bytes]] | None:
+        """The version of the rules, and what `write` makes of those that are true of an event.
+
+        None if another thread has to find out, because it might take a while.
+        """
+        state, quick = self.state, self.quick
+        snapshot = state.matcher.store.snapshot
+        if state.changing or not quick.allows(snapshot, len(body)):
+            return None
+        begun = own_time()
+        try:
+            ids = state.matcher.match_json(body.encode(), limit=limit)
+        except EventError as error:
+            raise _problem_of(error, [event]) from None
+        texts = None
+        if len(ids) <= MOST_MATCHES:
+            texts = self._written_of(state, write).known_texts(ids)
+        quick.took(own_time() - begun)
+        if texts is None or sum(map(len, texts)) > MOST_ANSWER_BYTES:
+            quick.in_vain()
+            return None
+        return (state.version, texts) if self.state is state else None
+
+    def _matched_together(
+        self,
+        state: RulesState,
+        events: Sequence[Mapping[str, Any]],
+        bodies: Sequence[str],
+        tags: frozenset[str] | None,
+        limit: int | None,
+        write: WriteRule,
+    ) -> Iterator[list[bytes]]:
+        store = state.matcher.store
+        snapshot = store.settled(len(events))
+        begun = own_time()
+        admit = None if store.enforced is None else store.admit
+        search = snapshot.json_search(tags, limit, admit)
+        pairs: list[Pairs] = [(np.empty(0, np.int32), np.empty(0, np.int32))]
+        count = 0
+        for piece in search.slices(blocks_of(bodies)):
+            for error in piece.bad.values():
+                raise _problem_of(error, events) from None
+            for numbers, rules in piece.pairs:
+                pairs.append((numbers + piece.block.first, rules))
+                count += len(rules)
+                self._check_count(count)
+        numbers, rules = map(np.concatenate, zip(*pairs, strict=True))
+        self.timed.look_into_batch(snapshot, events, bodies, own_time() - begun)
+        store.hurry()
+        order = np.argsort(numbers, kind="stable")  # the rules of an event stay in their order
+        ends = np.searchsorted(numbers[order], np.arange(1, len(events) + 1)).tolist()
+        indices = rules[order].tolist()
+        known = self._written_of(state, write).texts_at(snapshot, search.ids().values, indices)
+        texts = [known[index] for index in indices if index in known]
+        if len(texts) < len(indices):  # rules were removed: all of it is found again
+            texts, ends = [], [0] * len(events)
+        for low, high in pairwise((0, *ends)):
+            yield texts[low:high]
+
+    def _written_of(self, state: RulesState, write: WriteRule) -> WrittenRules:
         known = self._written
-        if known.state is not state or known.bytes >= MOST_WRITTEN_BYTES:
-            known = self._written = WrittenRules(state)
-        text = known.texts.get(rule_id)
-        if text is None and (details := details_or_none(state.matcher, rule_id)) is not None:
-            text = known.texts[rule_id] = write(details)
-            known.bytes += len(text) + WRITTEN_OVERHEAD
-        return text
+        if known is None or known[0] is not state:
+            known = self._written = state, WrittenRules(state.matcher, write)
+        return known[1]
+
+    def _check_count(self, matches: int) -> None:
+        most = self._limits.batch_matches
+        if matches > most:
+            detail = f"{matches:,} matches, the limit is {most:,}: use `limit`"
+            raise RequestProblem("answer-too-large", detail, limit=most)
 
     def _may_take_long(self, state: RulesState, size: int) -> bool:
         snapshot = state.matcher.store.snapshot
@@ -199,11 +269,3 @@ def _problem_of(error: EventError, events: Sequence[Mapping[str, Any]]) -> Reque
         except EventError as own:
             return event_problem(own, index)
     return event_problem(error)
-
-
-def details_or_none(matcher: Matcher, rule_id: str) -> RuleDetails | None:
-    """The details of a rule; None if it was removed after it had matched."""
-    try:
-        return matcher.store.details(rule_id)
-    except KeyError:
-        return None

@@ -23,7 +23,7 @@ from matchwood.language.named_lists import LiveLists
 from matchwood.match.parts.rule_columns import RuleDetails
 from matchwood.matcher import Matcher
 from matchwood.schema import Schema
-from matchwood.service.rules.live_rules import LiveRules, details_or_none
+from matchwood.service.rules.live_rules import LiveRules
 from matchwood.service.rules.rule_changes import (
     CurrentVersions,
     RuleChanges,
@@ -34,6 +34,7 @@ from matchwood.service.rules.rule_changes import (
 )
 from matchwood.service.rules.stored_lists import ListFacts, read_list, stored_lists
 from matchwood.service.rules.timed_matching import LONG_RULE, Suspension
+from matchwood.service.rules.written_rules import details_or_none
 from matchwood.service.settings import Settings
 
 log = logging.getLogger("matchwood.service")

@@ -178,7 +178,7 @@ class SubscriptionIndex:
         log.info("the index of subscriptions is loaded", extra={"seconds": seconds, **counts})
 
     def _catch_up(self, engine: Engine, numbers: NDArray[np.int64]) -> None:
-        indexed = np.fromiter(self.matcher, np.int64, len(self.matcher))
+        indexed = np.array(self.matcher.store.ids(), np.int64)
         self.matcher.remove(np.setdiff1d(indexed, numbers).tolist())
         row = subscriptions.c
         since = select(row.number, row.rule, row.suspended).where(row.change > self.change)

@@ -23,7 +23,7 @@ from matchwood.matcher import Matcher
 from matchwood.schema import Schema
 from matchwood.service.problems import RequestProblem, rule_error, rule_problem
 from matchwood.service.rules.carried_data import checked_data
-from matchwood.service.rules.live_rules import LiveRules, details_or_none
+from matchwood.service.rules.live_rules import LiveRules
 from matchwood.service.rules.rule_changes import (
     Diff,
     details_of,
@@ -32,6 +32,7 @@ from matchwood.service.rules.rule_changes import (
 )
 from matchwood.service.rules.stored_lists import check_lists_stored
 from matchwood.service.rules.timed_matching import LONG_RULE, Suspension
+from matchwood.service.rules.written_rules import details_or_none
 from matchwood.service.settings import Settings
 from matchwood.service.storage.database import rule_versions, rules
 from matchwood.service.storage.row_pages import page_of

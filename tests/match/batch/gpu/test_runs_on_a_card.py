@@ -12,7 +12,8 @@ from matcher.expected import expected, pairs
 from matchwood import Matcher
 from matchwood.match.batch import match_runs
 from matchwood.match.batch.gpu import card
-from matchwood.match.batch.match_runs import RUN_WORDS, runs_of_pairs
+from matchwood.kernels.masks import RUN_WORDS
+from matchwood.match.batch.match_runs import runs_of_pairs
 from matchwood.match.batch.strategies import gpu_strategy
 
 RULES = {n: f"a < {n}" for n in range(0, 420, 7)} | {"never": "a < -1", "x": "b = 1 or c"}

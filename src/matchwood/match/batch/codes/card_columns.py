@@ -13,12 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.kernels.array_types import Int32Array, Int64Array
-from matchwood.kernels.records import MISSING
+from matchwood.kernels.records import MISSING, NO_MOMENT
 from matchwood.language.values import Family, Time
 from matchwood.match.event.encode import Coder
-
-# In place of a moment: there is none.
-NO_MOMENT = np.iinfo(np.int64).min
 
 
 class LookedUpCodes(NamedTuple):

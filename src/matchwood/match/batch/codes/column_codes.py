@@ -21,14 +21,13 @@ from matchwood.arrow.reading import (
     values_of,
 )
 from matchwood.kernels.array_types import Int32Array
-from matchwood.kernels.records import MISSING, OTHER
+from matchwood.kernels.records import MISSING, NO_MOMENT, OTHER
 from matchwood.language.errors import EventError
 from matchwood.language.subjects import lower_case
 from matchwood.language.values import Family, Time, Value, in_range, read
 from matchwood.language.values import is_text as sound
 from matchwood.match.batch.codes.address_codes import NOT_READ, address_codes
 from matchwood.match.batch.codes.card_columns import (
-    NO_MOMENT,
     ColumnOfCodes,
     LookedUpCodes,
     Moments,

@@ -10,8 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import cuda
 
-from matchwood.kernels.records import MISSING
-from matchwood.match.batch.codes.card_columns import NO_MOMENT
+from matchwood.kernels.records import MISSING, NO_MOMENT
 from matchwood.match.batch.gpu.warp_kernels import device_function, launched
 
 # Of each slot: where what rules compare it with begins and ends, and where its codes between these

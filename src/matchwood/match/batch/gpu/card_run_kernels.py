@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import cuda
 
+from matchwood.kernels.masks import RUN_WORDS
 from matchwood.match.batch.gpu.card_layout import CARD_WORDS, WORD_EVENTS
 from matchwood.match.batch.gpu.card_sweep_kernels import (
     CHUNK_RULES,
@@ -32,7 +33,6 @@ from matchwood.match.batch.gpu.warp_kernels import (
     wait_for_warp,
     words_of_lane,
 )
-from matchwood.match.batch.match_runs import RUN_WORDS
 
 # The shape of an array in which each warp of a block has room for the events of one run.
 _SHARED_RUN = (BLOCK_THREADS // LANES, RUN_WORDS)
