@@ -17,7 +17,7 @@ import numpy as np
 
 from matchwood.language.errors import EventError
 from matchwood.language.events import Event
-from matchwood.match.batch.batch_strategy import Pairs
+from matchwood.match.batch.pairs import Pairs
 from matchwood.match.search.json_texts import blocks_of
 from matchwood.match.store.snapshot import Snapshot
 from matchwood.matcher import Bindings, Matcher

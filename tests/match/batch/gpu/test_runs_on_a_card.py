@@ -10,9 +10,9 @@ from match.batch.gpu.card_check import SMALL, STATES, differences_of_runs
 from match.random_matrix import Matrix
 from matcher.expected import expected, pairs
 from matchwood import Matcher
+from matchwood.kernels.masks import RUN_WORDS
 from matchwood.match.batch import match_runs
 from matchwood.match.batch.gpu import card
-from matchwood.kernels.masks import RUN_WORDS
 from matchwood.match.batch.match_runs import runs_of_pairs
 from matchwood.match.batch.strategies import gpu_strategy
 
