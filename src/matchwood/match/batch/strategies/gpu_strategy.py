@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.forking import is_left_held, renew_in_children
-from matchwood.index.build.packed_atoms import unpack_atoms
 from matchwood.index.file.array_file import checksum
 from matchwood.kernels.array_types import Int32Array, Int64Array
 from matchwood.match.batch.batch_strategy import BatchStrategy, LearntCost
@@ -281,7 +280,7 @@ class GpuStrategy(BatchStrategy):
     def _index(self) -> Int32Array:
         packed = self._segment.packed._replace(rows=self.lazy.atom_row)
         slots = len(self._segment.slots)
-        return card_index(unpack_atoms(packed), family_ends(self._segment), slots)
+        return card_index(packed, family_ends(self._segment), slots)
 
     def _swept(self, slices: int) -> tuple[SweepProgram, ...]:
         """The program of each slice."""
