@@ -1,11 +1,13 @@
 """Columns that become codes on a card, in the simulator, beside those of the processor."""
 
 import doctest
+import time
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
+from match.batch.gpu.card_check import answer
 from match.batch.gpu.card_columns_check import differences_of_columns, matcher_of
 from matcher.expected import expected, pairs
 from matchwood import Matcher
@@ -107,3 +109,18 @@ def test_a_card_that_fails_leaves_the_columns_to_the_processor(matcher, monkeypa
     with pytest.warns(card.CardWarning, match="illegal memory access"):
         found = matcher.match_batch(table, device="gpu")
     assert pairs(found) == right
+
+
+def test_the_check_of_a_card_fails_unless_a_card_answers(matcher, monkeypatch, capsys):
+    table = pa.table({"a": pa.array([1, 5, None])})
+
+    def asked():
+        return "" if matcher.match_batch(table, device="gpu").num_rows else "no matches"
+
+    now = time.perf_counter()
+    assert answer("with a card", now, asked) == 0
+    monkeypatch.setattr(card._search, "problem", "no GPU is used because it is a test")
+    assert answer("first time", now, asked) == 1  # with a warning
+    assert answer("second time", now, asked) == 1  # without one: it is given once
+    assert answer("another device", now, lambda: "") == 1
+    assert capsys.readouterr().out.count("no GPU is used because it is a test") == 3
