@@ -169,7 +169,7 @@ def _check_found(
             tree.stab_bound, tree.stab_push, tree.literal_push, lists, atoms.slot, atoms.opaque,
             codes, tree.groups, _never(tree), first, last, np.searchsorted(atoms.slot, first),
         )
-        for first, last in _slots_in_pieces(tree, 4 * cores)
+        for first, last in _slots_in_pieces(tree, cores)
     ]  # fmt: skip
     for stabs in in_threads(checks, cores):
         _refuse("entries of stabbing trees", stabs)
@@ -214,7 +214,7 @@ def _check_contents(
     tree: Arranged, nodes: Nodes, lists: Lists, node_of: Int32Array, wakeable: UInt8Array
 ) -> None:
     cores = available_cores()
-    pieces = pieces_of(len(tree.pushes), 4 * cores)
+    pieces = pieces_of(len(tree.pushes), cores)
     woken = np.zeros((len(pieces), 1), np.int64)
     before = np.count_nonzero(wakeable)
     checks = [
