@@ -21,6 +21,7 @@ The programs:
 - `expressions`: regular expressions, beside a search for each alone.
 - `cores`: batches, single events and processes on 1, 2, 4, … cores.
 - `gpu`, `gpu_cuda_c`: sweeps on a GPU, beside processors and beside kernels in CUDA C.
+- `gpu_host_work`: what the host does before a card can match, for `gpu`.
 - `json_events`: events that come as JSON text, beside parsers.
 - `constructs`: `lower(a)`, `*`, tests of truth and elements, beside evaluating them one by one.
 - `named_lists`: a list with a name of ten million values, and changing it; `named_lists_service`
