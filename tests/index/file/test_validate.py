@@ -5,6 +5,7 @@ import os
 import random
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -86,6 +87,53 @@ def test_every_element_beyond_all_bounds_is_refused(rules: list[str]) -> None:
             changed.reshape(-1)[some.randrange(array.size)] = np.iinfo(array.dtype).max
             with pytest.raises(IndexFileError):
                 check(segment, **{name: changed})
+
+
+def test_pieces_refuse_what_is_refused_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    def verdict(segment: Segment, **changed: object) -> str:
+        try:
+            check(segment, **changed)
+        except IndexFileError:
+            return "refused"
+        return "sound"
+
+    def tiny(count: int, _: int) -> list[tuple[int, int]]:
+        bounds = [*range(0, count, 7), count]
+        return list(pairwise(bounds)) or [(0, count)]
+
+    some, verdicts = random.Random(4), set()
+    for rules in SETS:
+        segment = build(rules).segment
+        arrays = segment.tree._asdict() | segment.packed._asdict()
+        for _ in range(40):
+            name = some.choice(["pushes", "stab_push", "stab_bound", "records", "slot", "tree_at"])
+            name = name if name in arrays else "rows"
+            changed = {name: mutations.changed(arrays[name], some)}
+            whole = verdict(segment, **changed)
+            with monkeypatch.context() as patched:
+                patched.setattr(module, "pieces_of", tiny)
+                assert verdict(segment, **changed) == whole
+            verdicts.add(whole)
+        with monkeypatch.context() as patched:
+            patched.setattr(module, "pieces_of", tiny)
+            check(segment)
+    assert verdicts == {"refused", "sound"}
+
+
+def test_a_node_in_ranges_of_two_pieces_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if both pieces look at the same moment, and each sees that it is still free."""
+    segment = build([f"a = {i} and b = {i} or c = {i}" for i in range(50)]).segment
+    checked = module.check_list_contents
+
+    def twice(*arguments: object) -> int:
+        place = checked(*arguments)
+        arguments[-1][0] += 1  # type: ignore[index]  # the node that the other piece had, too
+        return place
+
+    check(segment)
+    monkeypatch.setattr(module, "check_list_contents", twice)
+    with pytest.raises(IndexFileError, match="contents of push lists"):
+        check(segment)
 
 
 @pytest.mark.slow

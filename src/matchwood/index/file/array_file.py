@@ -27,12 +27,14 @@ import secrets
 import stat
 import struct
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood.index.build.threads import available_cores, in_threads
 from matchwood.index.file.checksum_kernels import checksum_words
 from matchwood.kernels.array_types import Int64Array, UInt8Array
 
@@ -53,6 +55,9 @@ _ALIGNMENT = 64
 
 # Bytes of an array, at most, where dimensions of length 0 count as 1.
 _MOST_BYTES = 1 << 48
+
+# Bytes that are worth a thread of their own.
+_WORTHWHILE = 1 << 25
 
 # The types that an array may have.
 _DTYPES = {np.dtype(code).str for code in "?bhilBHILfd"}
@@ -108,9 +113,10 @@ class FileArrays(dict[str, Array]):
         return self[name]
 
     def verify_all(self) -> None:
-        """Verify all arrays."""
-        for name in self:
-            self.verify(name)
+        """Verify all arrays, in several threads if they are large: the kernel releases the GIL."""
+        size = sum(array.nbytes for array in self.values())
+        threads = min(available_cores(), 1 + size // _WORTHWHILE)
+        in_threads([partial(self.verify, name) for name in self], threads)
 
 
 # Writing

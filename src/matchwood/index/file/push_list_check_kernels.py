@@ -128,12 +128,22 @@ def check_lists(pushes, literal_push, push_at, record_at, groups, never, lists):
 
 
 @compiled
-def check_list_contents(pushes, lists, records, record_at, node_of, wakeable, groups, never):
+def check_list_contents(
+    pushes, lists, records, record_at, node_of, wakeable, groups, never, first, last, woken
+):  # fmt: skip
     """Ranges are of `and`s that have a push list, each in one range; `or`s are lists of nodes;
-    groups are not the one that is always true."""
+    groups are not the one that is always true.
+
+    Checks the lists that start in first..last, and writes to `woken` how many nodes are in their
+    ranges. Where several threads do this at once, two of them may find the same node: then more are
+    in ranges than `wakeable` has lost.
+    """
     nodes_from = lists.nodes_from[0]
-    at = np.int64(0)
-    while at < len(pushes):
+    woken[0] = 0
+    at = np.int64(first)
+    while at < last and not (lists.starts[at >> 3] >> (at & 7)) & 1:
+        at += 1
+    while at < last:
         begin, ranges_end, ors_end, end = _bounds(pushes, at)
         for i in range(begin, ranges_end, 2):
             record, size = pushes[i], np.int64(pushes[i + 1])
@@ -146,6 +156,7 @@ def check_list_contents(pushes, lists, records, record_at, node_of, wakeable, gr
                 if not wakeable[k]:
                     return i
                 wakeable[k] = 0
+            woken[0] += size
         for i in range(ranges_end, ors_end):
             target = pushes[i]
             if target < 0:
@@ -241,19 +252,21 @@ def _weigh_stabs(
 @compiled
 def check_stabs(
     tree_at, tree_size, tree_points, tree_start, bound, push, literal_push, lists, atom_slot,
-    atom_opaque, codes, groups, never,
+    atom_opaque, codes, groups, never, first, last, atom,
 ):  # fmt: skip
     """Entries have push lists of literals, and those found by one code weigh no more than the
-    lists of all literals of the slot, which a list of values may find."""
+    lists of all literals of the slot, which a list of values may find.
+
+    Checks the slots first..last; `atom` is the first one of these.
+    """
     if tree_start[-1] != len(push):
         return len(push)
     widest = 1
-    for size in tree_size:
-        widest = max(widest, size)
+    for slot in range(first, last):
+        widest = max(widest, tree_size[slot])
     queued = np.zeros(widest + 1, np.int64)  # differences from code to code
     woken = np.zeros(widest + 1, np.int64)
-    atom = 0
-    for slot in range(len(codes)):
+    for slot in range(first, last):
         size = np.int64(tree_size[slot])
         at = np.int64(tree_at[slot])
         fill_array(queued[: size + 1], 0)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,7 +39,7 @@ from matchwood.index.file.push_list_check_kernels import (
     check_stabs,
     check_trees,
 )
-from matchwood.kernels.array_types import Int32Array
+from matchwood.kernels.array_types import Int32Array, UInt8Array
 from matchwood.kernels.records import FAMILY_COLUMNS, ROW_COLUMNS, ROW_FAMILY, ROW_OPAQUE
 
 # Numbers in each row of the arrays that have rows.
@@ -64,21 +65,20 @@ def validate(
     _shapes(tree, packed, codes)
     tree = Arranged(*(_fixed(array) for array in tree))
     _check_rows(packed)
-    atoms = unpack_atoms(packed)
-    atoms = atoms._replace(kind=atoms.kind.astype(np.int32))
-    atoms = AtomArrays(*(_fixed(array) for array in atoms))
     codes = _fixed(codes)
     _refuse("groups of rules", check_groups(tree.group_start, rules))
-    nodes = _nodes(tree)
-    if tree.groups > tree.nodes + len(tree.literal_group) + len(tree.always):
-        raise IndexFileError("holds an index that is not sound: more groups of rules than roots")
-    lists = _empty_lists(tree.pushes)
-    with ThreadPoolExecutor(2) as beside:  # kernels release the GIL
+    with ThreadPoolExecutor(4) as beside:  # kernels release the GIL
+        atoms = beside.submit(_fixed_atoms, packed)
+        nodes = _nodes(tree)
+        roots = tree.nodes + len(tree.literal_group) + len(tree.always)
+        if tree.groups > roots:
+            raise IndexFileError(f"holds {tree.groups} groups of rules for {roots} roots")
+        lists = _empty_lists(tree.pushes)
         walked = beside.submit(_check_lists, tree, nodes, lists)
         simple = beside.submit(_check_simple, tree, atoms, codes, opaque, walked)
         lookups = beside.submit(_check_found, tree, atoms, codes, lists, walked)
         try:
-            _check_nodes(tree, nodes, codes, 2 * len(atoms.slot), lists, walked)
+            _check_nodes(tree, nodes, codes, 2 * packed.atoms, lists, walked)
         finally:
             simple.result()
         lookups.result()
@@ -110,6 +110,12 @@ def _nodes(tree: Arranged) -> Nodes:
     return Nodes(*(_fixed(array) for array in nodes))
 
 
+def _fixed_atoms(packed: PackedAtoms) -> AtomArrays:
+    atoms = unpack_atoms(packed)
+    atoms = atoms._replace(kind=atoms.kind.astype(np.int32))
+    return AtomArrays(*(_fixed(array) for array in atoms))
+
+
 def _empty_lists(pushes: Int32Array) -> Lists:
     """Room for what `check_lists` finds out."""
     bits = np.zeros(len(pushes) // 8 + 1, np.uint8)
@@ -117,9 +123,14 @@ def _empty_lists(pushes: Int32Array) -> Lists:
 
 
 def _check_simple(
-    tree: Arranged, atoms: AtomArrays, codes: Int32Array, opaque: int, walked: Future[None]
+    tree: Arranged,
+    unpacked: Future[AtomArrays],
+    codes: Int32Array,
+    opaque: int,
+    walked: Future[None],
 ) -> None:
     """The checks that no other one relies on."""
+    atoms = unpacked.result()
     _refuse("atoms", check_atoms(*atoms, codes, opaque))
     walked.result()
     claims = check_claims(
@@ -138,22 +149,40 @@ def _check_lists(tree: Arranged, nodes: Nodes, lists: Lists) -> None:
 
 
 def _check_found(
-    tree: Arranged, atoms: AtomArrays, codes: Int32Array, lists: Lists, walked: Future[None]
+    tree: Arranged,
+    unpacked: Future[AtomArrays],
+    codes: Int32Array,
+    lists: Lists,
+    walked: Future[None],
 ) -> None:
     """What an event finds: stabbing trees, and literals that are always asked."""
+    atoms = unpacked.result()
     walked.result()
     trees = check_trees(
         tree.tree_at, tree.tree_size, tree.tree_points, tree.tree_start, len(tree.stab_bound), codes
     )
     _refuse("stabbing trees", trees)
-    stabs = check_stabs(
-        tree.tree_at, tree.tree_size, tree.tree_points, tree.tree_start, tree.stab_bound,
-        tree.stab_push, tree.literal_push, lists, atoms.slot, atoms.opaque, codes, tree.groups,
-        _never(tree),
-    )  # fmt: skip
-    _refuse("entries of stabbing trees", stabs)
+    cores = available_cores()
+    checks = [
+        partial(
+            check_stabs, tree.tree_at, tree.tree_size, tree.tree_points, tree.tree_start,
+            tree.stab_bound, tree.stab_push, tree.literal_push, lists, atoms.slot, atoms.opaque,
+            codes, tree.groups, _never(tree), first, last, np.searchsorted(atoms.slot, first),
+        )
+        for first, last in _slots_in_pieces(tree, cores)
+    ]  # fmt: skip
+    for stabs in in_threads(checks, cores):
+        _refuse("entries of stabbing trees", stabs)
     asked = check_asked(tree.asked, tree.asked_push, tree.literal_push, atoms.opaque)
     _refuse("literals that are asked", asked)
+
+
+def _slots_in_pieces(tree: Arranged, pieces: int) -> list[tuple[int, int]]:
+    """All slots, in pieces whose trees have about as many entries."""
+    entries = tree.tree_start[tree.tree_at]
+    begins = [begin for begin, _ in pieces_of(len(tree.stab_push), pieces)][1:]
+    bounds = [0, *np.searchsorted(entries, begins).tolist(), len(entries)]
+    return list(pairwise(bounds))
 
 
 def _check_nodes(
@@ -178,11 +207,27 @@ def _check_nodes(
     for records in in_threads(checks, cores):
         _refuse("records", records)
     walked.result()
-    contents = check_list_contents(
-        tree.pushes, lists, tree.records, nodes.record_at, node_of, wakeable, tree.groups,
-        _never(tree),
-    )  # fmt: skip
-    _refuse("contents of push lists", contents)
+    _check_contents(tree, nodes, lists, node_of, wakeable)
+
+
+def _check_contents(
+    tree: Arranged, nodes: Nodes, lists: Lists, node_of: Int32Array, wakeable: UInt8Array
+) -> None:
+    cores = available_cores()
+    pieces = pieces_of(len(tree.pushes), cores)
+    woken = np.zeros((len(pieces), 1), np.int64)
+    before = np.count_nonzero(wakeable)
+    checks = [
+        partial(
+            check_list_contents, tree.pushes, lists, tree.records, nodes.record_at, node_of,
+            wakeable, tree.groups, _never(tree), *bounds, woken[piece],
+        )
+        for piece, bounds in enumerate(pieces)
+    ]  # fmt: skip
+    for contents in in_threads(checks, cores):
+        _refuse("contents of push lists", contents)
+    if woken.sum() != before - np.count_nonzero(wakeable):  # two pieces had the same node
+        _refuse("contents of push lists", len(tree.pushes))
 
 
 def _never(tree: Arranged) -> int:

@@ -12,20 +12,23 @@ What fails is printed, and the other figures are measured all the same.
 card. It is the sum of `load` (to map and check the file; `trusted` is the time without checks),
 `matcher` (to make what asks a segment), `levels` (the program of the file in the order of levels,
 and what literals mean), and `copy`. `program` is what it takes to make a program that no file has.
-With `--host` only these are printed, but for `copy`, and no card is needed. Times of
-kernels are those that the card measures, in microseconds per event: to `place` the codes, which
-includes copying them to the card, to `compute` the nodes, and to `write` the pairs. The host takes
-`gather` to put the codes of a batch into pinned memory, and `launch` to launch the kernels of the
-nodes. `pairs on the host` is from codes in the memory of the host to pairs there, in several
-threads, and `runs on the host` the same with matches as runs, of so many `runs_bytes` per event;
-`counts by rule` and `by event` are from codes to totals on the card, `best` from codes to the ten
-matches of highest priority of each event in the memory of the host, and `left on card` to pairs
-that stay on the card, all in one thread. `encode rows` and `encode columns` are the time that one
-core takes for the codes of events that are dicts, or an Arrow table; where the card encodes what it
-can, `left to host` is what is left to one core, and `by card` what it takes until all codes are on
-the card. `encode dictionaries` is the same of that table with strings in dictionaries. `batches` is
-`match_batches` over the table, and `share of encoding` is what `left to host` is of it with a GPU
-and one thread, and `without card` what `encode columns` is of it together with what is saved.
+With `--host` only these are printed, but for `copy`, and no card is needed. Times of kernels are
+those that the card measures, in microseconds per event: to `place` the codes, which includes
+copying them to the card (`copy of place`, and what the host takes to ask for it), to `compute` the
+nodes, and to `write` the pairs. The host takes `gather` to put the codes of a batch into pinned
+memory, and `launch` to launch the kernels of the nodes. `pairs on the host` is from codes in the
+memory of the host to pairs there, in several threads, and `runs on the host` the same with matches
+as runs, of so many `runs_bytes` per event; `counts by rule` and `by event` are from codes to totals
+on the card, `best` from codes to the ten matches of highest priority of each event in the memory of
+the host, and `left on card` to pairs that stay on the card, all in one thread. `encode rows` and
+`encode columns` are the time that one core takes for the codes of events that are dicts, or an
+Arrow table; where the card encodes what it can, `left to host` is what is left to one core, and `by
+card` what it takes until all codes are on the card, which takes `by host` if the core encodes all.
+`encode dictionaries` is the same of that table with strings in dictionaries. `batches` is
+`match_batches` over the table: with a GPU as it chooses who encodes, and with `codes by card` and
+`codes by host` as it is told. `share of encoding` is what `left to host` is of it with a GPU, one
+thread and codes by the card, and `without card` what `encode columns` is of it together with what
+is saved.
 """
 
 from __future__ import annotations
@@ -60,6 +63,9 @@ from matchwood.matcher import Matcher
 
 # Threads that hand batches to the card.
 THREADS = (1, 2, 3, 4)
+
+# Threads of `match_batches` with a GPU.
+THREADS_OF_BATCHES = (1, 4, 8)
 
 # Matches per event that are asked for by their priority.
 BEST = 10
@@ -174,26 +180,28 @@ def stages(gpu: GpuStrategy, codes: BatchCodes, slots: int) -> Figures:
     worker = segment.worker()
     (program, *_) = segment.programs
     wanted = segment.selection(ALL)
-    names = ("gather", "place", "compute", "write", "launch")
-    times: dict[str, list[float]] = {name: [] for name in names}
+    steps = {"place": (0, 2), "copy_of_place": (0, 1), "compute": (2, 3), "write": (3, 4)}
+    times: dict[str, list[float]] = {name: [] for name in ("gather", *steps, "launch")}
     for _ in range(ROUNDS):
-        marks = [cuda.event() for _ in range(4)]
+        marks = [cuda.event() for _ in range(5)]
         started = time.perf_counter()
         given = given_batch(codes, slots, gpu.lazy)
         gathered = worker.gathered(given)
         times["gather"].append((time.perf_counter() - started) * 1e3)
         marks[0].record(worker.stream)
-        batch = worker.place_gathered(gathered, given)
+        batch = worker.copied(gathered, given)
         marks[1].record(worker.stream)
+        worker.place_rows(batch, given)
+        marks[2].record(worker.stream)
         started = time.perf_counter()
         worker.compute(program, batch, codes.events)
         times["launch"].append((time.perf_counter() - started) * 1e3)
-        marks[2].record(worker.stream)
-        worker.write(program, wanted, codes.events)
         marks[3].record(worker.stream)
-        marks[3].synchronize()
-        for i, name in enumerate(("place", "compute", "write")):
-            times[name].append(marks[i].elapsed_time(marks[i + 1]))
+        worker.write(program, wanted, codes.events)
+        marks[4].record(worker.stream)
+        marks[4].synchronize()
+        for name, (first, last) in steps.items():
+            times[name].append(marks[first].elapsed_time(marks[last]))
     figures = {f"{name}_us": min(each) * 1e3 / codes.events for name, each in times.items()}
     figures["kernels_us"] = sum(figures[f"{name}_us"] for name in ("place", "compute", "write"))
     return {
@@ -348,17 +356,31 @@ def batches(matcher: Matcher, kernel: Kernel, table: Any) -> Figures:
         found = matcher.match_batches(table, device=device, threads=threads)
         return sum(batch.num_rows for batch in found)
 
+    gpu = kernel.part.batch.gpu
     figures: Figures = {}
-    for device, threads in (("gpu", 1), ("gpu", 4), ("gpu", 8), ("cpu", available_cores())):
-        run = partial(rows, device, threads)
+    ways = (("", None), ("_codes_by_card", True), ("_codes_by_host", False))
+    try:
+        for threads in THREADS_OF_BATCHES:
+            for name, encodes in ways:
+                gpu.encodes = encodes
+                run = partial(rows, "gpu", threads)
+                figures[f"batches_gpu{name}_{threads}_threads_us"] = fastest(run, table.num_rows)
+    finally:
+        gpu.encodes = None
+    cores = available_cores()
+    run = partial(rows, "cpu", cores)
+    return figures | {f"batches_cpu_{cores}_threads_us": fastest(run, table.num_rows)}
+
+
+def fastest(run: Callable[[], object], events: int) -> float:
+    """Microseconds per event of the fastest round, after one that does not count."""
+    run()
+    times = []
+    for _ in range(ROUNDS):
+        started = time.perf_counter()
         run()
-        times = []
-        for _ in range(2):
-            started = time.perf_counter()
-            run()
-            times.append(time.perf_counter() - started)
-        figures[f"batches_{device}_{threads}_threads_us"] = min(times) / table.num_rows * 1e6
-    return figures
+        times.append(time.perf_counter() - started)
+    return min(times) / events * 1e6
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -99,12 +100,14 @@ def encoded(gpu: GpuStrategy, kernel: Kernel, table: Any) -> Figures:
         _ = codes.codes
 
     def left_to_host(codes: BatchCodes) -> None:
+        gpu.encodes = True
         columns = gpu.given(codes).columns
         if columns is not None:
             doubles = room[: columns.numbers * codes.events]
             columns.write_doubles(doubles.reshape(columns.numbers, codes.events))
 
-    def on_card(codes: BatchCodes) -> None:
+    def on_card(codes: BatchCodes, encodes: bool) -> None:
+        gpu.encodes = encodes
         with gpu.guarded() as worker:
             worker.place(gpu.given(codes))  # type: ignore[union-attr]
             worker.stream.synchronize()  # type: ignore[union-attr]
@@ -116,7 +119,8 @@ def encoded(gpu: GpuStrategy, kernel: Kernel, table: Any) -> Figures:
         asked: tuple[tuple[str, Callable[[BatchCodes], Any]], ...] = (
             (f"encode_{name}_us", all_codes),
             (f"encode_{name}_left_to_host_us", left_to_host),
-            (f"encode_{name}_by_card_us", on_card),
+            (f"encode_{name}_by_card_us", partial(on_card, encodes=True)),
+            (f"encode_{name}_by_host_us", partial(on_card, encodes=False)),
         )
         for figure, ask in asked:
             times = []
@@ -126,11 +130,13 @@ def encoded(gpu: GpuStrategy, kernel: Kernel, table: Any) -> Figures:
                     ask(piece.part_codes(kernel.part))
                 times.append(time.perf_counter() - started)
             figures[figure] = min(times) / table.num_rows * 1e6
+    gpu.encodes = None
     return figures
 
 
 def check_codes_of_card(gpu: GpuStrategy, kernel: Kernel, table: Any) -> None:
     """Raise an AssertionError if a card makes other codes of a table than the processor."""
+    gpu.encodes = True
     for piece in slices_of(table, None, None):
         codes = piece.part_codes(kernel.part)
         given = gpu.given(codes)
@@ -146,7 +152,11 @@ def check_codes_of_card(gpu: GpuStrategy, kernel: Kernel, table: Any) -> None:
 
 def shares(figures: Figures) -> Figures:
     """How much of `match_batches` in one thread is encoding by the processor, as a percentage."""
-    names = ("encode_columns_us", "encode_columns_left_to_host_us", "batches_gpu_1_threads_us")
+    names = (
+        "encode_columns_us",
+        "encode_columns_left_to_host_us",
+        "batches_gpu_codes_by_card_1_threads_us",
+    )
     if not all(name in figures for name in names):
         return {}
     by_host, left, whole = (float(figures[name]) for name in names)

@@ -61,7 +61,8 @@ class Coder:
             first = slot.first[family]
             self.first[family] = first
             self.sorted[family] = constants
-            self.exact[family] = {c: first + 2 * i + 1 for i, c in enumerate(constants)}
+            codes = range(first + 1, first + 1 + 2 * len(constants), 2)
+            self.exact[family] = dict(zip(constants, codes, strict=True))
 
     def code(self, family: Family | None, value: Any) -> int:
         """The code in the main slot of a value that is there."""

@@ -50,6 +50,15 @@ def queue_size(segment: Segment) -> int:
     return literals + int(count_ors(tree.pushes)) + 1
 
 
+class SingleEvents:
+    """What matches single events of a segment: its arrays, and the choice between strategies."""
+
+    def __init__(self, segment: Segment, lazy: LazyAtoms | None) -> None:
+        self.target = IndexedSegment(segment, index_of(segment), lazy)
+        self.queue = queue_size(segment)
+        self.choice = StrategyChoice(self.target, segment.nodes >= FEWEST)
+
+
 class SegmentMatcher:
     """A segment that is ready to be matched: its coders, patterns, arrays and strategies."""
 
@@ -64,7 +73,6 @@ class SegmentMatcher:
         self.segment = segment
         self.coders = coders(segment.slots)
         self.aliases = aliases
-        self.index = index_of(segment)
         self.patterns = pattern_indexes(segment, schema)
         self.patterned = set(self.patterns)
         self.hits = StringHits(self.patterns).hits
@@ -80,14 +88,34 @@ class SegmentMatcher:
         self._tables = self._own_tables
         if self.spelled is not None:
             self._tables = EventTables(self.coders, self.patterned, self.hits, self.spelled)
-        self._queue = queue_size(segment)
         self.lazy: LazyAtoms | None = None
         if segment.lazy:
             inside = partial(_inside, schema=schema, lists=lists)
             self.lazy = LazyAtoms(segment, operators or {}, schema, lists, aliases, inside)
-        self._target = IndexedSegment(segment, self.index, self.lazy)
-        self.choice = StrategyChoice(self._target, segment.nodes >= FEWEST)
+        self._single: dict[str, SingleEvents] = {}
         self._free: list[ThreadScratch] = []  # append and pop are atomic: threads share it
+
+    @property
+    def _events(self) -> SingleEvents:
+        """What single events need, made for the first one; batches may never need it."""
+        if not self._single:  # of several threads that make one, all take the one that is set first
+            self._single.setdefault("", SingleEvents(self.segment, self.lazy))
+        return self._single[""]
+
+    @property
+    def index(self) -> EventIndex:
+        """The arrays of the segment as kernels for one event read them."""
+        return self._events.target.arrays
+
+    @property
+    def choice(self) -> StrategyChoice:
+        """What single events are matched with."""
+        return self._events.choice
+
+    @property
+    def bytes(self) -> int:
+        """Bytes that strategies for single events hold beside the segment."""
+        return sum(single.choice.bytes for single in list(self._single.values()))
 
     def match(
         self, event: Mapping[str, object] | Event, keep: NDArray[np.uint8] = ALL
@@ -176,7 +204,7 @@ class SegmentMatcher:
 
     def new_scratch(self) -> ThreadScratch:
         """Scratch for one more thread."""
-        return ThreadScratch(self.segment, self.index, self._queue)
+        return ThreadScratch(self.segment, self.index, self._events.queue)
 
     def _match_and_measure(
         self,
@@ -216,7 +244,7 @@ class SegmentMatcher:
 
     def learn_again(self) -> None:
         """Forget what was learnt, and choose between strategies even if the segment is small."""
-        self.choice = StrategyChoice(self._target, True)
+        self._events.choice = StrategyChoice(self._events.target, True)
 
 
 def _inside(

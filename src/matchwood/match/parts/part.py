@@ -75,9 +75,7 @@ class SegmentMatchers:
     def bytes(self) -> int:
         """Bytes that strategies hold beside the segment."""
         single, batch = self._matcher, self._batch
-        return (0 if single is None else single.choice.bytes) + (
-            0 if batch is None else batch.bytes
-        )
+        return (0 if single is None else single.bytes) + (0 if batch is None else batch.bytes)
 
     def operator_rules(self, details: RuleColumns) -> OperatorRules:
         """What finds the rules that call operators."""

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 import traceback
+import warnings
 from itertools import product
 from pathlib import Path
 
@@ -22,6 +23,8 @@ from match.batch.gpu.card_columns_check import matcher_of as matcher_of_columns
 from match.random_matrix import SCHEMA, Matrix
 from matcher.random_rules import LISTS, OPERATORS
 from matchwood import Matcher
+from matchwood.match.batch.device_counts import device_counts
+from matchwood.match.batch.gpu.card import CPU, CardWarning, card_problem
 
 # Rules, predicates, events, and whether there are predicates that an index cannot decide.
 SMALL = ((12, 12, 70, False), (150, 120, 100, False), (350, 250, 40, True))
@@ -96,13 +99,21 @@ def matrix_of(size):
 
 
 def answer(name, begun, check):
-    """Print whether a check finds nothing, and return 1 if it finds something or fails."""
+    """Print whether a check finds nothing, and return 1 if it finds something or fails.
+
+    It fails, too, if no card has matched any batch of it, because the processor answers then.
+    """
     started = time.perf_counter()
     if started - begun > ENOUGH:
         print(f"{name}: left out, for there is no time", flush=True)
         return 0
+    before = device_counts.now()
     try:
-        wrong = check()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", CardWarning)
+            wrong = check()
+        if not set(device_counts.since(before)) - {CPU}:
+            wrong = wrong or f"no card has answered: {card_problem() or 'nobody knows why'}"
     except Exception as error:  # the other checks are worth a run of their own
         traceback.print_exc()
         wrong = f"failed: {error!r}"

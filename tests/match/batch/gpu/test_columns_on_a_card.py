@@ -1,14 +1,15 @@
 """Columns that become codes on a card, in the simulator, beside those of the processor."""
 
 import doctest
+import time
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
+from match.batch.gpu.card_check import answer
 from match.batch.gpu.card_columns_check import differences_of_columns, matcher_of
 from matcher.expected import expected, pairs
-from matchwood import Matcher
 from matchwood.match.batch.codes import card_columns
 from matchwood.match.batch.gpu import card
 from matchwood.match.search.event_slices import slices_of
@@ -55,9 +56,7 @@ RULES = {
 
 
 def test_what_is_left_to_the_processor():
-    matcher = Matcher(RULES | {4: "i > 9007199254740993", 5: "s < 'x10'"})
-    matcher.compact()
-    matcher.join()
+    matcher = matcher_of(RULES | {4: "i > 9007199254740993", 5: "s < 'x10'"})
     plain = {
         "i": pa.array([1, None, 3]),
         "f": pa.array([0.5, float("nan"), None]),
@@ -107,3 +106,33 @@ def test_a_card_that_fails_leaves_the_columns_to_the_processor(matcher, monkeypa
     with pytest.warns(card.CardWarning, match="illegal memory access"):
         found = matcher.match_batch(table, device="gpu")
     assert pairs(found) == right
+
+
+@pytest.mark.parametrize(
+    ("columns", "told", "encodes"),
+    [(127, None, False), (128, None, True), (127, True, True), (128, False, False)],
+)
+def test_a_card_encodes_where_it_pays_or_as_it_is_told(columns, told, encodes):
+    names = [f"n{number}" for number in range(columns)]
+    matcher = matcher_of({name: f"{name} > 5 or s = 'x'" for name in names})
+    (part,) = matcher.store.snapshot.parts
+    part.batch.gpu.encodes = told
+    table = pa.table({name: pa.array([5, 6]) for name in names} | {"s": pa.array(["x", "y"])})
+    (piece,) = slices_of(table, None, None)
+    assert (part.batch.gpu.given(piece.part_codes(part)).columns is not None) == encodes
+    assert pairs(matcher.match_batch(table, device="gpu")) == pairs(matcher.match_batch(table))
+
+
+def test_the_check_of_a_card_fails_unless_a_card_answers(matcher, monkeypatch, capsys):
+    table = pa.table({"a": pa.array([1, 5, None])})
+
+    def asked():
+        return "" if matcher.match_batch(table, device="gpu").num_rows else "no matches"
+
+    now = time.perf_counter()
+    assert answer("with a card", now, asked) == 0
+    monkeypatch.setattr(card._search, "problem", "no GPU is used because it is a test")
+    assert answer("first time", now, asked) == 1  # with a warning
+    assert answer("second time", now, asked) == 1  # without one: it is given once
+    assert answer("another device", now, lambda: "") == 1
+    assert capsys.readouterr().out.count("no GPU is used because it is a test") == 3

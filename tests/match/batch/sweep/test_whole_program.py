@@ -2,6 +2,7 @@
 sound can be swept, on the processor and on a card."""
 
 import random
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -10,9 +11,11 @@ from index.file import mutations
 from matchwood import Matcher
 from matchwood.index.build.segment import build
 from matchwood.index.file.array_file import IndexFileError, read, write
-from matchwood.match.batch.gpu.card_program import levelled
+from matchwood.match.batch.gpu import card_program
+from matchwood.match.batch.gpu.card_program import card_index, levelled
 from matchwood.match.batch.sweep import sweep_program, whole_program
 from matchwood.match.batch.sweep.whole_program import STORED, WholeProgram, program_from
+from matchwood.match.event import event_matcher
 
 SETS = list(mutations.rule_sets(4))
 
@@ -48,6 +51,48 @@ def test_strategies_of_a_loaded_matcher_share_the_program_of_its_file(tmp_path, 
     assert part.batch.gpu.arrays(1 << 40).programs[0].node_count == part.segment.nodes
     loaded.save(tmp_path / "again.mw")  # from what was loaded
     assert (tmp_path / "again.mw").read_bytes() == (tmp_path / "rules.mw").read_bytes()
+
+
+def test_batches_do_without_what_single_events_need(tmp_path, monkeypatch):
+    matcher = Matcher({1: "a = 1", 2: "a = 2 and b like 'x%'"})
+    matcher.save(tmp_path / "rules.mw")
+    loaded = Matcher.load(tmp_path / "rules.mw")
+    (part,) = loaded.store.snapshot.parts
+    assert part.batch.force("sweep")
+    with monkeypatch.context() as patched:
+        patched.setattr(event_matcher, "index_of", lambda _: pytest.fail("arrays are made"))
+        assert loaded.match_batch([{"a": 1}])["rule_id"].to_pylist() == [1]
+        assert part.batch.gpu.arrays(1 << 40).slots == len(part.segment.slots)
+        assert part.bytes >= part.segment.bytes
+    assert loaded.match({"a": 2, "b": "xy"}) == [2]
+
+
+def tiny_pieces(count, _):
+    """Bounds of pieces that are smaller than what is worth a thread."""
+    return list(pairwise([*range(0, count, 5), count])) or [(0, count)]
+
+
+@pytest.mark.parametrize("rules", SETS, ids=range(len(SETS)))
+def test_pieces_are_checked_and_written_as_the_whole(rules, monkeypatch):
+    segment = build(rules).segment
+    stored = WholeProgram(segment).stored()
+    arguments = segment.packed, event_matcher.family_ends(segment), len(segment.slots)
+    whole, some = card_index(*arguments), random.Random(7)
+    changed = [stored | {"keys": mutations.changed(stored["keys"], some)} for _ in range(20)]
+
+    def is_sound(arrays):
+        try:
+            program_from(arrays, segment)
+        except IndexFileError:
+            return False
+        return True
+
+    sound = [is_sound(arrays) for arrays in changed]
+    for module in (whole_program, card_program):
+        monkeypatch.setattr(module, "pieces_of", tiny_pieces)
+    assert card_index(*arguments).tolist() == whole.tolist()
+    assert is_sound(stored)
+    assert [is_sound(arrays) for arrays in changed] == sound
 
 
 def test_a_file_without_a_program_is_read(tmp_path):

@@ -95,3 +95,8 @@ class CardColumns(NamedTuple):
     write_codes: Callable[[Int32Array], None]  # the codes of numbers, for when they are not
     moments: list[Int64Array]  # NO_MOMENT for null
     other_codes: Callable[[], Int32Array]  # those of the slots before these columns
+
+    @property
+    def searched(self) -> int:
+        """How many columns are numbers or times, of which each value is searched for."""
+        return self.numbers + len(self.moments)

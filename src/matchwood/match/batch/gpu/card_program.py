@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.index.build.atom_codes import AtomArrays
+from matchwood.index.build.packed_atoms import PackedAtoms, unpack_atoms
 from matchwood.index.build.segment import atom_rows
 from matchwood.index.build.threads import available_cores, in_threads, pieces_of
 from matchwood.kernels.array_types import Int32Array, Int64Array
-from matchwood.kernels.records import IV_END, IV_START, SLOT
+from matchwood.kernels.records import ATOM_COLUMNS, IV_END, IV_START, SLOT
 from matchwood.match.batch.gpu.card_layout import (
     CARD_FIRST,
     CARD_HAS_RULES,
@@ -182,16 +182,36 @@ def _taken(numbers: NDArray[Any], places: Int32Array, out: NDArray[Any]) -> None
         in_threads([partial(take, *bounds) for bounds in pieces_of(len(places), cores)], cores)
 
 
-def card_index(atoms: AtomArrays, family_end: Int32Array, slots: int) -> Int32Array:
+def card_index(packed: PackedAtoms, family_end: Int32Array, slots: int) -> Int32Array:
     """What kernels read of a segment about literals; see `card_layout`."""
-    rows = atom_rows(atoms)
-    pairs_at = INDEX_HEADER + rows.size
-    rows[:, IV_START : IV_END + 1] = pairs_at + 2 * rows[:, IV_START : IV_END + 1]
-    rows[rows[:, SLOT] < 0, SLOT] = slots  # that no event has
-    header = np.array([pairs_at + 2 * len(atoms.low)], np.int32)
-    assert len(header) == INDEX_HEADER, "families_at is all that an index begins with"
-    pairs = np.stack([atoms.low, atoms.high], axis=1)
-    index: Int32Array = np.concatenate([header, rows.ravel(), pairs.ravel(), family_end])
+    atoms, intervals = packed.atoms, len(packed.low)
+    pairs_at = INDEX_HEADER + ATOM_COLUMNS * atoms
+    families_at = pairs_at + 2 * intervals
+    index: Int32Array = np.empty(families_at + len(family_end), np.int32)
+    index[:INDEX_HEADER] = families_at  # which is all that an index begins with
+    rows = index[INDEX_HEADER:pairs_at].reshape(-1, ATOM_COLUMNS)
+    pairs = index[pairs_at:families_at].reshape(-1, 2)
+    index[families_at:] = family_end
+
+    def write_rows(low: int, high: int) -> None:
+        unpacked = unpack_atoms(packed._replace(rows=packed.rows[low : high + 1]))
+        written = rows[low:high]
+        written[:] = atom_rows(unpacked)
+        written[:, IV_START : IV_END + 1] = pairs_at + 2 * written[:, IV_START : IV_END + 1]
+        written[written[:, SLOT] < 0, SLOT] = slots  # that no event has
+
+    def write_pairs(low: int, high: int) -> None:
+        pairs[low:high, 0] = packed.low[low:high]
+        pairs[low:high, 1] = packed.high[low:high]
+
+    cores = available_cores()
+    in_threads(
+        [
+            *(partial(write_rows, *bounds) for bounds in pieces_of(atoms, cores)),
+            *(partial(write_pairs, *bounds) for bounds in pieces_of(intervals, cores)),
+        ],
+        cores,
+    )
     return index
 
 

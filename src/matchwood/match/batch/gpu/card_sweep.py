@@ -283,14 +283,23 @@ class CardWorker:
 
     def place_gathered(self, gathered: NDArray[Any], given: GivenBatch) -> Any:
         """Copy what is gathered to the card, and write the rows of the batch there."""
+        batch = self.copied(gathered, given)
+        self.place_rows(batch, given)
+        return batch
+
+    def copied(self, gathered: NDArray[Any], given: GivenBatch) -> Any:
+        """A batch on the card, with what is gathered."""
         batch = self._batch.with_room(given.rows_at + ROW_SIZE * (given.rows + 1))
         batch[: len(gathered)].copy_to_device(gathered, stream=self.stream)
+        return batch
+
+    def place_rows(self, batch: Any, given: GivenBatch) -> None:
+        """Write the rows of a batch that was copied to the card."""
         if given.columns is not None:
             self._coding.write(batch, given.columns, given.events, self.segment.code_tables())
         place_codes[self._launch(LANES * (given.rows + 1))](
             batch, given.given_at, given.rows_at, given.rows, given.events
         )
-        return batch
 
     def compute(self, program: CardProgramCopy, batch: Any, events: int) -> None:
         """Compute the masks of all nodes."""

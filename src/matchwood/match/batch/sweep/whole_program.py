@@ -8,12 +8,14 @@ array, and no array is larger than the program itself.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.index.build.segment import Segment, read_only
+from matchwood.index.build.threads import available_cores, in_threads, pieces_of
 from matchwood.index.file.array_file import IndexFileError
 from matchwood.kernels.array_types import Int32Array, Int64Array
 from matchwood.kernels.records import word_high, word_low, word_slot
@@ -174,15 +176,27 @@ def _check_keys(keys: Int64Array, first_literal: Int32Array, segment: Segment) -
     used = keys[:size]
     if (keys[size:] != FILLER).any():
         raise _unsound("a literal behind all slots")
-    at = np.flatnonzero((used >= 0) & (used != FILLER))
-    low, high, slot = word_low(used[at]), word_high(used[at]), word_slot(used[at])
+    given = np.repeat(np.arange(slots + 1), blocks)
+    atom_row = LazyMasks(segment).atom_row
+    cores = available_cores()
+    checks = [
+        partial(_check_keys_of_slots, used[low:high], given[low:high], segment, atom_row)
+        for low, high in pieces_of(size, cores)
+    ]
+    in_threads(checks, cores)
+
+
+def _check_keys_of_slots(
+    keys: Int64Array, given: Int64Array, segment: Segment, atom_row: Int32Array
+) -> None:
+    """Some keys, and the slots among whose literals they are."""
+    at = np.flatnonzero((keys >= 0) & (keys != FILLER))
+    low, high, slot = word_low(keys[at]), word_high(keys[at]), word_slot(keys[at])
+    slots = len(segment.slots)
     if (slot >= slots).any() or (high >= segment.codes[slot]).any() or (low > high + 1).any():
         raise _unsound("intervals")
-    several = used[used < ALWAYS_KEY]
-    atom_row = LazyMasks(segment).atom_row
+    several = keys[keys < ALWAYS_KEY]
     if (literal_of_key(several) >= 2 * (len(atom_row) - 1)).any():
         raise _unsound("literals of several intervals")
-    slot_of_key = slots_of_keys(used, segment, atom_row)
-    given = np.repeat(np.arange(slots + 1), blocks)
-    if ((slot_of_key != given) & (used != FILLER)).any():
+    if ((slots_of_keys(keys, segment, atom_row) != given) & (keys != FILLER)).any():
         raise _unsound("slots of literals")
