@@ -41,6 +41,9 @@ EVENTS_PER_SCAN = 8
 # How many sweeps over a batch are timed.
 SWEEPS = 10
 
+# How many events are swept one by one: what the layout of batches gives single events.
+ALONE = 16
+
 # How often `match_batch` is timed.
 BATCHES = 3
 
@@ -168,9 +171,14 @@ def batches(matcher: Matcher, kernel: Kernel, scanner: Scanner, events: list[Eve
     def sweep(number: int) -> None:
         same(kernel.sweep(coded[number]), swept[number][0])
 
+    def alone(number: int) -> None:
+        same(kernel.sweep(each_alone[number]), len(answers[number]))
+
     def through_arrow() -> None:
         same(sum(piece.num_rows for piece in matcher.match_batches(table)), every[0])
 
+    each_alone = [kernel.coded_batch([event]) for event in events[:ALONE]]
+    singles = [milliseconds(alone, number) for number in range(len(each_alone))]
     scans = [milliseconds(scanner.scan, event_codes)]
     sweeps, tables = [], []
     for _, number in zip(range(SWEEPS), cycle(range(len(coded))), strict=False):
@@ -185,6 +193,7 @@ def batches(matcher: Matcher, kernel: Kernel, scanner: Scanner, events: list[Eve
         "scan_beside_batches_p50_ms": scan,
         "batch_kernel_ms": np.mean(sweeps),
         "batch_kernel_p50_ms": np.median(sweeps),
+        "sweep_of_one_event_p50_ms": np.median(singles),
         "match_batch_ms": np.mean(tables),
         "match_batch_p50_ms": np.median(tables),
         "scan_over_batch_kernel_p50": scan / np.median(sweeps),
