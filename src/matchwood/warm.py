@@ -121,7 +121,7 @@ def _exercise(matcher: Any) -> None:
     calling.match(event)
     calling.match_batch(events)
     simple = type(matcher)({1: "a = 1 and b in (1, 3)", 2: "name like '%ell%'", 3: "not (c = 'x')"})
-    for swept in (events, _table(event)):  # a segment with atoms on demand is never swept
+    for swept in (events, _table(event)):  # by every strategy, whichever would pay
         for part in simple.store.snapshot.parts:
             for strategy in part.batch.strategies:
                 part.batch.force(strategy)

@@ -10,8 +10,10 @@ from matchwood.lab.workloads.abe_gen import AbeGen
 from matchwood.lab.workloads.dexin_conjunctions import DexinConjunctions
 from matchwood.lab.workloads.half_ranges import HalfRanges
 from matchwood.lab.workloads.le_subscribe import LeSubscribe
+from matchwood.match.event import bound_index as bound_index_module
 from matchwood.match.event.bound_index import bound_index
 from matchwood.match.event.bound_kernels import BETWEEN, BLOCK, ENTRY_WORDS, MOST_INTERVALS
+from matchwood.match.event.strategies import bound_strategy
 
 WORKLOADS = {
     "abe-gen": lambda n: AbeGen(rules=n, attributes=40, cardinality=20, seed=3),
@@ -92,6 +94,20 @@ def test_blocks_that_are_full_or_not(count):
     force_single(matcher, "push")
     assert found == singles(matcher, events)
     assert len(found) > count
+
+
+@pytest.mark.parametrize("most", [299, 300])
+def test_no_more_boxes_than_a_directory_names(most, monkeypatch):
+    """Beyond them push lists answer, even where bounds are forced."""
+    monkeypatch.setattr(bound_index_module, "MOST_BOXES", most)
+    monkeypatch.setattr(bound_strategy, "MOST_BOXES", most)
+    rules = {i: f"a > {i % 7} and b < {i}" for i in range(300)}
+    matcher = Matcher(rules)
+    events = [{"a": a, "b": b} for a in range(9) for b in (0, 40, 150, 299)]
+    (part,) = matcher.store.snapshot.parts
+    assert part.matcher.segment.nodes == 300
+    assert by_bounds(matcher) == (most == 300)
+    assert singles(matcher, events) == expected(rules, events)
 
 
 def test_updates_tags_and_limits():
