@@ -107,6 +107,12 @@ def rule_error(error: RuleError) -> dict[str, Any]:
     }
 
 
+def answer_too_large(most: int) -> RequestProblem:
+    """The problem of an answer that would have more than `most` bytes."""
+    detail = f"the answer would have over {most:,} bytes: use `limit`"
+    return RequestProblem("answer-too-large", detail, limit=most)
+
+
 def event_problem(error: EventError, index: int | None = None) -> RequestProblem:
     """The problem of an invalid event; `index` is its position in a batch."""
     more: dict[str, Any] = {"attribute": error.attribute}

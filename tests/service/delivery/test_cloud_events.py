@@ -184,3 +184,17 @@ def test_an_event_that_only_looks_like_a_cloud_event_is_wrapped() -> None:
     body = json.dumps({**EVENT, "Not An Attribute": 1})
     own = delivered(DueEvent(9, 0.0, body))
     assert (own["id"], own["data"]) == ("9", json.loads(body))
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_of_headers_that_come_twice_the_first_counts(service: Served, named: bool) -> None:
+    made = service.subscribe("twice = '1'")
+    headers = [("ce-specversion", "1.0"), ("ce-id", "1"), ("ce-source", "/s"), ("ce-type", "t")]
+    headers += [("ce-id", "2"), ("ce-twice", "1"), ("Content-Type", "application/json")]
+    headers += [("Idempotency-Key", "twice")] * named
+    answer = service.http.post("/events", content=b"{}", headers=headers)
+    assert answer.status_code == 202, answer.text
+    path = f"/subscriptions/{made['id']}/events"
+    [told] = service.http.get(path, headers=service.as_subscriber(made)).json()["events"]
+    assert told["event"]["id"] == "1"
+    assert list(told["event"])[:4] == ["specversion", "id", "source", "type"]

@@ -85,3 +85,26 @@ def test_the_event_that_cannot_be_matched_is_named(service: Served) -> None:
         answer = service.http.post("/events", content=body, headers={"Content-Type": JSON})
         assert answer.status_code == 422
         assert (answer.json()["index"], answer.json()["type"][-13:]) == (index, "invalid-event")
+
+
+@pytest.mark.parametrize("form", ["%s", "[%s]"])
+def test_malformed_events_are_refused_where_nobody_subscribes(service: Served, form: str) -> None:
+    body = form % ",".join(["{}"] * 39 * (form != "%s") + ['{"a":{"b":1},"a.b":2}'])
+    for setting in (False, True):
+        if setting:
+            service.http.put("/schema", json={"attributes": {"z": {"type": "int"}}})
+        answer = service.http.post("/events", content=body, headers={"Content-Type": JSON})
+        assert answer.status_code == 422
+        assert answer.json()["index"] == body.count("{}")
+
+
+def test_events_that_are_written_anew_are_held_to_the_limit() -> None:
+    """They have line breaks, and numbers that Python writes in more bytes."""
+    body = b'{"b":1,\n"a":[%s]}' % b",".join([b"1e15"] * 50)
+    wait_for_kernels()
+    assert sent_events(JSON, body, Limits(event_bytes=300)) is None
+    with pytest.raises(RequestProblem, match="bytes"):
+        events_of(JSON, body, Limits(event_bytes=300))
+    sent = sent_events(JSON, body, Limits())
+    assert sent is not None
+    assert len(sent.bodies[0]) > 300

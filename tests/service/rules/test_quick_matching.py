@@ -1,7 +1,9 @@
 """Small events are matched at once, with the same answers, and only if that cannot take long."""
 
+import gc
 import json
 import random
+import weakref
 from typing import Any
 
 import pytest
@@ -9,9 +11,12 @@ import pytest
 from matchwood.kernels.readiness import wait_for_kernels
 from matchwood.language import evaluate, parse
 from matchwood.language.events import Event
+from matchwood.match.parts.rule_columns import RuleDetails
 from matchwood.matcher import Matcher
+from matchwood.service.problems import RequestProblem
 from matchwood.service.rules import quick_matching
 from matchwood.service.rules.quick_matching import MOST_IN_VAIN, QUICK_BYTES, QuickMatching
+from matchwood.service.rules.written_rules import WrittenRules
 from service.serving import Served
 
 FORMS = ("a = {}", "b > {}", "a in ({}, 7)", "s like '%{}%'", "not (a = {}) and b < 4")
@@ -20,7 +25,7 @@ FORMS = ("a = {}", "b > {}", "a in ({}, 7)", "s like '%{}%'", "not (a = {}) and 
 def prepared(matcher: Matcher) -> bool:
     quick = QuickMatching()
     snapshot = matcher.store.built()
-    quick.prepared(snapshot)
+    quick.prepare(snapshot)
     return quick.allows(snapshot, 10)
 
 
@@ -31,8 +36,11 @@ def test_only_what_is_bounded_is_matched_at_once(monkeypatch: pytest.MonkeyPatch
     assert not prepared(Matcher())
     assert not prepared(Matcher({1: "a = b"}))  # is evaluated on demand
     assert not prepared(Matcher({1: "any(list, x = 1)"}))
+    assert not prepared(Matcher({1: "a = 1", 2: "s rlike 'a{900}'"}))  # which may be as large
     patterns = Matcher({n: f"s like '%{n}%x'" for n in range(10)})
     assert prepared(patterns)
+    (part,) = patterns.store.snapshot.parts  # no event makes them on the event loop
+    assert all(index._built is not None for index in part.matcher.patterns.values())
     monkeypatch.setattr(quick_matching, "MOST_PATTERNS", 9)
     assert not prepared(patterns)
     monkeypatch.setattr(quick_matching, "MOST_VISITED", 9)
@@ -44,7 +52,7 @@ def test_other_rules_have_to_be_matched_by_a_thread_first() -> None:
     matcher = Matcher({n: f"a = {n}" for n in range(10)})
     quick, snapshot = QuickMatching(), matcher.store.built()
     assert not quick.allows(snapshot, 10)
-    quick.prepared(snapshot)
+    quick.prepare(snapshot)
     assert quick.allows(snapshot, QUICK_BYTES - 1)
     assert not quick.allows(snapshot, QUICK_BYTES)
     matcher.add(10, "a = 10")
@@ -63,7 +71,7 @@ def test_threads_get_all_events_after_one_that_took_long(monkeypatch: pytest.Mon
         (in_vain, MOST_IN_VAIN, quick_matching.PAUSE),
     ):
         quick = QuickMatching()
-        quick.prepared(snapshot)
+        quick.prepare(snapshot)
         for _ in range(times):
             assert quick.allows(snapshot, 10)
             disappoint(quick)
@@ -121,3 +129,35 @@ def test_answers_are_the_same_at_once_from_a_thread_and_in_a_batch(
                     told = [sorted(one, key=lambda pair: -int(pair[0])) for one in told]
                 assert told == expected, json.dumps(events)
     service.http.put("/rules", json=[]).raise_for_status()
+
+
+def test_an_answer_that_gets_too_large_is_refused_before_all_of_it_is_written() -> None:
+    written = []
+
+    def write(rule: RuleDetails) -> bytes:
+        written.append(rule.id)
+        return b"x" * 100
+
+    matcher = Matcher(dict.fromkeys(range(1000), "a = 1"))
+    snapshot = matcher.store.built()
+    for ask in (
+        lambda rules: rules.texts(range(1_000)),
+        lambda rules: rules.texts_at(snapshot, snapshot.ids().values, range(1_000)),
+    ):
+        written.clear()
+        with pytest.raises(RequestProblem, match="over 1,000 bytes"):
+            ask(WrittenRules(matcher, write, 1_000))
+        assert len(written) == 11
+
+
+def test_texts_of_rules_keep_no_snapshot() -> None:
+    matcher = Matcher(dict.fromkeys(range(10), "a = 1"))
+    snapshot = matcher.store.built()
+    rules = WrittenRules(matcher, lambda rule: b"x", 1_000)
+    rules.texts_at(snapshot, snapshot.ids().values, range(10))
+    kept = weakref.ref(snapshot)
+    matcher.add(10, "a = 2")
+    matcher.compact()
+    del snapshot
+    gc.collect()
+    assert kept() is None

@@ -93,6 +93,10 @@ class PatternIndex:
         # Tests by value, and by element of a list.
         self._values: Remembered[str, Numbers] = Remembered(VALUES_BUDGET)
         self._elements: Remembered[str, tuple[int, ...]] = Remembered(ELEMENTS_BUDGET)
+        # Whether some test is a regular expression, whose size says what it costs.
+        self.has_expressions = any(
+            isinstance(node, Like) and node.kind == "rlike" for _, node in tests
+        )
         # Whether some test looks for an element of a list that is no string.
         self.seeks_values = any(seeks_value(node) for _, node in tests)
         for _, node in tests:
@@ -104,6 +108,10 @@ class PatternIndex:
         """Let go of what another thread was building."""
         if is_left_held(self._lock):
             self._lock = threading.Lock()
+
+    def build(self) -> None:
+        """Make what is otherwise made for the first value."""
+        self._parts()
 
     @property
     def tried(self) -> int:

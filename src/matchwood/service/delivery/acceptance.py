@@ -46,6 +46,11 @@ CheckEvent = Callable[[Mapping[str, Any]], None]
 class MatchesEvents(Protocol):
     """What acceptance needs of the index of subscriptions."""
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no rule, so that nothing reads events to match them."""
+        ...
+
     def match(self, events: Sequence[Mapping[str, Any]], bodies: Sequence[str]) -> list[Numbers]:
         """For each event the numbers of the subscriptions that it matches.
 
@@ -75,6 +80,11 @@ class RefusedBatch(NamedTuple):
 
     problem: RequestProblem
     single: bool
+
+
+def _check_readable(batch: EventBatch) -> None:
+    for index, event in enumerate(batch.events):
+        check_readable(dict(event), index)
 
 
 class Acceptance:
@@ -161,13 +171,16 @@ class Acceptance:
             try:
                 self._check_event(event)
             except EventError as error:
+                check_readable(dict(event), index)
                 raise event_problem(error, None if batch.single else index) from None
+        unread = self._index.is_empty
         try:
             matches = self._index.match(batch.events, batch.bodies)
         except EventError as error:
-            for index, event in enumerate(batch.events):
-                check_readable(dict(event), index)
+            _check_readable(batch)
             raise event_problem(error) from None
+        if unread or self._index.is_empty:
+            _check_readable(batch)
         now = time.time()
         live = [self._roster.live(numbers, now) for numbers in matches]
         return MatchedBatch(batch.bodies, live, batch.single)

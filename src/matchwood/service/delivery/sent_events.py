@@ -82,6 +82,8 @@ def sent_events(kind: str, body: bytes, limits: Limits) -> EventBatch | None:
     if lines is not None and not _are_whole(lines, places):
         return None
     bodies = [_on_one_line(text[low:high].decode()) for low, high in places]
+    if any(len(body.encode()) > limits.event_bytes for body in bodies):  # some are written anew
+        return None
     return EventBatch(list(map(SentEvent, bodies)), bodies, single)
 
 

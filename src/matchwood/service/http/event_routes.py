@@ -17,7 +17,7 @@ from matchwood.service.delivery.cloud_events import (
     is_binary,
 )
 from matchwood.service.delivery.event_bodies import ARROW, JSON, LINES
-from matchwood.service.http.direct_routes import Answer, DirectAnswer
+from matchwood.service.http.direct_routes import HEADERS, Answer, DirectAnswer
 from matchwood.service.http.models import EventAccepted, EventsAccepted
 from matchwood.service.http.request_bodies import whole_body
 from matchwood.service.http.request_context import (
@@ -71,7 +71,7 @@ async def publish(
     with their attributes in headers.
     """
     body = await request.body()
-    done = await _published(service, caller, request.headers, body, idempotency_key)
+    done = await _published(service, caller, request.scope[HEADERS], body, idempotency_key)
     if done.repeated:
         response.headers["Idempotency-Replayed"] = "true"
     accepted = [EventAccepted(id=event.id, matched=event.matched) for event in done.events]

@@ -12,7 +12,7 @@ from matchwood.match.parts.rule_columns import RuleDetails
 from matchwood.matcher import Bindings
 from matchwood.service.delivery.event_bodies import dumps
 from matchwood.service.http.models import RuleMatch
-from matchwood.service.problems import RequestProblem
+from matchwood.service.problems import answer_too_large
 from matchwood.service.settings import Limits
 
 # What is written of an event: its matches, and its near misses.
@@ -49,8 +49,7 @@ class MatchAnswer:
     def _take(self, size: int) -> None:
         self._size += size
         if self._size > self._most:
-            detail = f"the answer would have over {self._most:,} bytes: use `limit`"
-            raise RequestProblem("answer-too-large", detail, limit=self._most)
+            raise answer_too_large(self._most)
 
     def whole(self, version: int) -> bytes:
         """All of it, with the version of the rules."""

@@ -132,9 +132,11 @@ class RequestMiddleware:
 
 
 def headers_by_name(scope: Scope) -> dict[str, str]:
-    """The headers of a request, the first of each name, which is in lower case."""
-    sent = reversed(scope["headers"])
-    return {name.decode("latin-1"): value.decode("latin-1") for name, value in sent}
+    """The headers of a request in their order, the first of each name, which is in lower case."""
+    headers: dict[str, str] = {}
+    for name, value in scope["headers"]:
+        headers.setdefault(name.decode("latin-1"), value.decode("latin-1"))
+    return headers
 
 
 def _host_of(origin: str) -> str | None:

@@ -181,7 +181,7 @@ class LiveRules:
         written = self._written_of(state, write)
         yield from map(written.texts, found)
         if bodies and len(bodies[-1]) < QUICK_BYTES:
-            self.quick.prepared(snapshot)
+            self.quick.prepare(snapshot)
 
     def match_quickly(
         self, event: Mapping[str, Any], body: str, limit: int | None, write: WriteRule
@@ -246,9 +246,12 @@ class LiveRules:
 
     def _written_of(self, state: RulesState, write: WriteRule) -> WrittenRules:
         known = self._written
-        if known is None or known[0] is not state:
-            known = self._written = state, WrittenRules(state.matcher, write)
-        return known[1]
+        if known is not None and known[0] is state:
+            return known[1]
+        written = WrittenRules(state.matcher, write, self._limits.answer_bytes)
+        if self.state is state:  # an old one would keep the matcher of before
+            self._written = state, written
+        return written
 
     def _check_count(self, matches: int) -> None:
         most = self._limits.batch_matches

@@ -5,8 +5,9 @@ whatever that thread does, everybody waits for. It therefore matches an event on
 is bounded by what is known before:
 
 - the event is small, and the rules were matched before, so that nothing is left to prepare;
-- there are not too many rules, nodes and patterns, and none that is evaluated on demand or calls an
-  operator, so that even an event that wakes all of them is matched within milliseconds;
+- there are not too many rules, nodes and patterns, none of them is a regular expression or
+  evaluated on demand, and none calls an operator, so that even an event that wakes all of them is
+  matched within milliseconds;
 - events were quick so far, and their answers were at hand.
 
 All others are for threads.
@@ -17,6 +18,7 @@ from __future__ import annotations
 import weakref
 from time import monotonic
 
+from matchwood.match.parts.part import Part
 from matchwood.match.store.snapshot import Snapshot
 from matchwood.service.rules.timed_matching import MEASURED_BYTES
 
@@ -51,11 +53,19 @@ class QuickMatching:
         self._mean = 0.0  # seconds
         self._in_vain = 0
 
-    def prepared(self, snapshot: Snapshot) -> None:
-        """An event was matched with these rules: there is nothing left to prepare."""
+    def prepare(self, snapshot: Snapshot) -> None:
+        """Make what the first events would make that need it, if events may be matched at once.
+
+        For the thread that has just matched an event with these rules.
+        """
         known = self._prepared
-        if (known is None or known() is not snapshot) and _is_bounded(snapshot):
-            self._prepared = weakref.ref(snapshot)
+        if (known is not None and known() is snapshot) or not _is_bounded(snapshot):
+            return
+        for part in snapshot.parts:
+            _ = part.matcher.index, part.json  # each is made when it is first asked for
+            for patterns in part.matcher.patterns.values():
+                patterns.build()
+        self._prepared = weakref.ref(snapshot)
 
     def allows(self, snapshot: Snapshot, size: int) -> bool:
         """Whether an event of so many bytes may be matched at once."""
@@ -94,4 +104,9 @@ def _is_bounded(snapshot: Snapshot) -> bool:
         and not any(part.segment.lazy for part in parts)
         and sum(part.segment.rules + part.segment.nodes for part in parts) <= MOST_VISITED
         and sum(len(part.segment.opaque) for part in parts) <= MOST_PATTERNS
+        and not any(map(_has_expressions, parts))
     )
+
+
+def _has_expressions(part: Part) -> bool:
+    return any(patterns.has_expressions for patterns in part.matcher.patterns.values())

@@ -62,6 +62,11 @@ class SubscriptionIndex:
 
     # Matching
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no rule, so that nothing reads events to match them."""
+        return not len(self.matcher)
+
     def match(self, events: Sequence[EventMapping], bodies: Sequence[str]) -> list[Numbers]:
         """For each event the numbers of the subscriptions that it matches, in ascending order.
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from matchwood.match.parts.rule_columns import RuleDetails
 from matchwood.match.store.snapshot import Snapshot
 from matchwood.matcher import Matcher
+from matchwood.service.problems import answer_too_large
 
 # The most bytes of texts of rules that are remembered; beyond that, all are forgotten.
 MOST_WRITTEN_BYTES = 32 << 20
@@ -21,23 +23,31 @@ WriteRule = Callable[[RuleDetails], bytes]
 class WrittenRules:
     """The texts of rules of one matcher, between two changes of its rules.
 
+    Those of one answer have at most `most` bytes; otherwise it is refused before all are written.
     Threads share it, and may write the same text twice.
     """
 
-    def __init__(self, matcher: Matcher, write: WriteRule) -> None:
+    def __init__(self, matcher: Matcher, write: WriteRule, most: int) -> None:
         self._matcher = matcher
         self._write = write
+        self._most = most
         self._by_id: dict[Any, bytes] = {}
         self._bytes = 0  # about
         # The rules of a snapshot by their indices in it; merges give them others.
-        self._indexed: tuple[Snapshot | None, dict[int, bytes]] = None, {}
+        self._indexed: tuple[weakref.ref[Snapshot] | None, dict[int, bytes]] = None, {}
 
     def texts(self, rule_ids: Iterable[Any]) -> list[bytes]:
         """The texts of rules, without those that were removed meanwhile."""
-        known = self._by_id.get
-        texts = ((rule_id, known(rule_id)) for rule_id in rule_ids)
-        written = (self._text(rule_id) if text is None else text for rule_id, text in texts)
-        return [text for text in written if text is not None]
+        texts = []
+        size = 0
+        for rule_id in rule_ids:
+            text = self._by_id.get(rule_id) or self._text(rule_id)
+            if text is not None:
+                texts.append(text)
+                size += len(text)
+                if size > self._most:
+                    raise answer_too_large(self._most)
+        return texts
 
     def known_texts(self, rule_ids: Sequence[Any]) -> list[bytes] | None:
         """The texts of rules if all of them are known, without waiting for anything."""
@@ -52,14 +62,21 @@ class WrittenRules:
         Those that were removed meanwhile are missing.
         """
         of, known = self._indexed
-        if of is not snapshot:
-            _, known = self._indexed = snapshot, {}
+        if of is None or of() is not snapshot:
+            known = {}
+            self._indexed = weakref.ref(snapshot), known
+        size = 0
         for index in indices:
-            if index not in known:
+            text = known.get(index)
+            if text is None:
                 rule_id = ids[index].as_py()
                 text = self._by_id.get(rule_id) or self._text(rule_id)
-                if text is not None:
-                    known[index] = text
+                if text is None:
+                    continue
+                known[index] = text
+            size += len(text)
+            if size > self._most:
+                raise answer_too_large(self._most)
         return known
 
     def _text(self, rule_id: Any) -> bytes | None:
