@@ -71,11 +71,18 @@ def test_events_of_every_kind() -> None:
     assert [one["matched"] for one in lines(done)] == [1, 0]
 
 
+def heed_interrupts() -> None:
+    """A shell has what it starts in the background ignore them, and so would a test of that."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def test_watching_ends_with_an_interrupt(service: Served) -> None:
     made = service.subscribe("interrupted = 1")
     command = [sys.executable, "-m", "matchwood.cli", "watch", made["id"]]
     environment = {**os.environ, "MATCHWOOD_TICKET": made["ticket"]}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as watching:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, env=environment, preexec_fn=heed_interrupts
+    ) as watching:
         service.publish({"interrupted": 1})
         assert watching.stdout is not None
         assert json.loads(watching.stdout.readline())["event"] == {"interrupted": 1}
