@@ -104,3 +104,25 @@ def test_what_is_refused():
     with pytest.raises(RuleError, match="no operator is registered as 'missing'"):
         Matcher({1: "any(items, missing(price))"})
     assert residue(parse("a = 1 and any(items, f(x))")).upper is not None
+
+
+def test_elements_that_ask_no_operator_are_left_to_the_index(tmp_path):
+    rules = {"r": "not any(items, price > 5) and any(items, one(price))"}
+    operators = Operators.of({"one": lambda x: x == 1})
+    events = [{"items": [{"price": 1}]}, {"items": [{"price": 1}, {"price": 6}]}, {}]
+    matcher = Matcher(rules, operators=operators)
+    assert assert_right(matcher, rules, events, operators) == {(0, "r")}
+    matcher.compact()
+    matcher.save(tmp_path / "rules.mw")
+    loaded = Matcher.load(tmp_path / "rules.mw", operators=operators)
+    assert assert_right(loaded, rules, events, operators) == {(0, "r")}
+
+
+def test_elements_are_given_to_operators_as_they_are():
+    given = []
+    rule = "any(prices, dear(it)) and any(prices, known(lower(it)))"
+    functions = {"dear": lambda p: given.append(p) or p * 1.2 > 10, "known": lambda p: p == "x"}
+    event = {"prices": [20.5, "X"]}
+    assert evaluate(parse(rule), event, operators=functions) is True
+    assert Matcher({1: rule}, operators=functions).match(event) == [1]
+    assert {type(value) for value in given} == {float, str}

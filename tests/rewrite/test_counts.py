@@ -88,3 +88,9 @@ def test_rules_with_thresholds_need_no_evaluation():
     [part] = matcher.store.snapshot.parts
     assert not part.segment.lazy
     assert part.json is not None
+
+
+def test_long_thresholds_of_thresholds_stay_within_the_limits_of_rules():
+    long = parse(f"at_least(3, {', '.join(['at_least(2, a, b, c, d)'] * 600)})")
+    assert expand_counts(long) is long
+    assert expand_counts(long.operands[0]) is not long.operands[0]

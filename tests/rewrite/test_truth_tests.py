@@ -115,3 +115,42 @@ def test_nested_tests_of_unknown_do_not_grow():
     tree = push_truth_tests(parse(f"({text}) is unknown"))
     assert sum(1 for _ in walk(tree)) < 500
     assert not any(isinstance(node, LikeMany) for node in walk(tree))
+
+
+def deep(levels, text="a < b"):
+    for number in range(levels):
+        text = f"({text}) and c = {number} or d = {number}"
+    return text
+
+
+LONG = "(at_least(5, {})) is not true".format(
+    ", ".join(f"a{n}<{'b' * 250}{n}" for n in range(1_500))
+)
+LARGE = {
+    "long": f"({LONG})",
+    "long texts": "(at_least(5, {})) is not false".format(
+        ", ".join(f"s{n} like '%{'x' * 9_000}'" for n in range(60))
+    ),
+    "deep": f"(at_least(5, {deep(198)}, {', '.join(f'y{n} = 0' for n in range(40))})) is not true",
+    "in a parity": f"x = 1 xor at_least(5, ({LONG}), {', '.join(f'y{n} = 0' for n in range(40))})",
+    "negated": f"not at_least(5, ({LONG}), {', '.join(f'y{n} = 0' for n in range(40))})",
+}
+
+
+@pytest.mark.parametrize("rule", LARGE.values(), ids=LARGE)
+def test_large_thresholds_can_be_saved(rule, tmp_path):
+    matcher = Matcher({1: rule})
+    matcher.compact()
+    matcher.save(tmp_path / "rules.mw")
+    loaded = Matcher.load(tmp_path / "rules.mw")
+    events = [
+        {"x": 1, "a": 1, "b": 2} | {f"{name}{n}": 0 for n in range(40) for name in "ay"},
+        {f"a{n}": n % 2 for n in range(1_500)} | {f"{'b' * 250}{n}": 1 for n in range(1_500)},
+        {f"s{n}": "y" for n in range(60)},
+        {"x": 1} | {f"y{n}": 1 for n in range(40)},
+    ]
+    for event in events:
+        right = [1] if evaluate(parse(rule), event) is True else []
+        assert matcher.match(event) == right
+        assert loaded.match(event) == right
+    assert any(matcher.match(event) for event in events)

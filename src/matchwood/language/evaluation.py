@@ -52,7 +52,7 @@ from matchwood.language.tree import (
 )
 from matchwood.language.tree.arithmetic import Attribute, Variable
 from matchwood.language.tree.calls import address, network
-from matchwood.language.tree.subjects import unlowered
+from matchwood.language.tree.subjects import Element, unlowered
 from matchwood.language.tree.variables import Join, canonical_call
 from matchwood.language.values import (
     NULL,
@@ -378,7 +378,7 @@ def argument_values(node: Call, seen: Event) -> list[object] | None:
         value = seen[argument.name]
         if isinstance(value, Value) and value.family is None:
             return None
-        if isinstance(argument.name, Derived):
+        if isinstance(argument.name, Derived) and not isinstance(argument.name, Element):
             given = value.value if isinstance(value, Value) else [one.value for one in value]
             values.append(given)
         else:

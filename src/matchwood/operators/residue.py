@@ -40,7 +40,7 @@ from matchwood.language.tree.variables import (
     variables_of,
 )
 from matchwood.rewrite.counts import expand_counts
-from matchwood.rewrite.local_rewrites import over
+from matchwood.rewrite.local_rewrites import at_least_over, node_over, over
 from matchwood.rewrite.negation import push_negations
 from matchwood.rewrite.truth_tests import push_truth_tests
 
@@ -129,14 +129,10 @@ def _options(node: Node, operands: Sequence[_Options]) -> _Options:
         condition = _any(plain)
         return _bounded([*with_calls, *([] if condition is None else [Option(condition, (), ())])])
     if isinstance(node, And):
-        return _product([_listed(operand) for operand in operands])
+        return _product(operands)
     if not isinstance(node, Xor | Xnor):
         raise _TooMany  # a long at_least is evaluated with what is in it
     return _of_parity(node)
-
-
-def _listed(operand: _Options) -> list[Option]:
-    return [Option(operand, (), ())] if isinstance(operand, Node) else operand
 
 
 def _of_leaf(node: Node) -> Option:
@@ -188,21 +184,25 @@ def _of_parity(node: Node) -> _Options:
     return fold(push_negations(tree), _options)
 
 
-def _product(operands: Sequence[list[Option]]) -> list[Option]:
-    combined = [Option(None, (), ())]
-    for options in operands:
-        combined = _bounded([_both(left, right) for left in combined for right in options])
+def _product(operands: Sequence[_Options]) -> list[Option]:
+    """The options of an `and`: what has one option only is gathered before the others."""
+    costly = [operand for operand in operands if not isinstance(operand, Node)]
+    plain = [Option(operand, (), ()) for operand in operands if isinstance(operand, Node)]
+    combined = [_together([*plain, *(options[0] for options in costly if len(options) == 1)])]
+    for options in costly:
+        if len(options) * len(combined) > MAX_OPTIONS:
+            raise _TooMany
+        if len(options) > 1:
+            combined = [_together([left, right]) for left in combined for right in options]
     return combined
 
 
-def _both(left: Option, right: Option) -> Option:
-    conditions = [
-        condition for condition in (left.condition, right.condition) if condition is not None
-    ]
+def _together(options: Sequence[Option]) -> Option:
+    literals = [literal for option in options for literal in option.literals]
     return Option(
-        _all(conditions),
-        tuple(dict.fromkeys((*left.literals, *right.literals))),
-        (*left.joins, *right.joins),
+        _all([option.condition for option in options if option.condition is not None]),
+        tuple(dict.fromkeys(literals)),
+        tuple(join for option in options for join in option.joins),
     )
 
 
@@ -213,18 +213,18 @@ def _bounded(options: list[Option]) -> list[Option]:
 
 
 def _all(conditions: Sequence[Node]) -> Node | None:
-    if not conditions:
-        return None
+    if len(conditions) < 2:
+        return conditions[0] if conditions else None
     flat: list[Node] = []
     for condition in conditions:
         flat.extend(condition.operands if isinstance(condition, And) else (condition,))
-    return flat[0] if len(flat) == 1 else And(flat)
+    return node_over(And, flat)
 
 
 def _any(conditions: Sequence[Node]) -> Node | None:
     if not conditions:
         return None
-    return conditions[0] if len(conditions) == 1 else Or(conditions)
+    return node_over(Or, conditions)
 
 
 def _upper(pushed: Node) -> Node | None:
@@ -234,7 +234,7 @@ def _upper(pushed: Node) -> Node | None:
     """
 
     def step(node: Node, operands: Sequence[Node | None]) -> Node | None:
-        if isinstance(node, Not) and isinstance(node.operands[0], Elements):
+        if isinstance(node, Not) and isinstance(node.operands[0], Elements) and is_costly(node):
             return operands[0]
         if isinstance(node, Elements) and _asks(node):
             return IsNull(node.attribute, True)
@@ -247,7 +247,7 @@ def _upper(pushed: Node) -> Node | None:
             return _any(known) if len(known) == len(operands) else None
         if isinstance(node, AtLeast):
             count = node.count - (len(operands) - len(known))
-            return over(AtLeast(count, [node] * len(known)), known) if count > 0 else None
+            return at_least_over(count, known) if count > 0 else None
         return None if is_costly(node) else node
 
     return fold(pushed, step)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from matchwood.language.tree import And, AtLeast, Node, Not, Or, TruthTest, Xnor, Xor, fold, walk
-from matchwood.rewrite.local_rewrites import node_over, with_operands
+from matchwood.rewrite.local_rewrites import is_modest, node_over, with_operands
 
 # Nodes that a threshold may become, with those of its operands; larger ones stay as they are.
 MAX_NODES = 256
@@ -40,7 +40,8 @@ def expand_counts(tree: Node) -> Node:
         most = min(left, MAX_NODES, MAX_NODES_TO_COPY if id(node) in copied else MAX_NODES)
         found = _expanded(node.count, operands, most)
         if found is None:
-            return with_operands(node, operands)
+            kept = with_operands(node, operands)
+            return kept if is_modest(kept) else node
         left -= found.size
         return found
 

@@ -9,11 +9,26 @@ from typing import TypeAlias
 
 from matchwood.language.errors import RuleError
 from matchwood.language.text.printing import to_text
-from matchwood.language.tree import And, Node, Not, Or, Xnor, Xor, fold
+from matchwood.language.tree import (
+    MAX_LEVELS,
+    And,
+    AtLeast,
+    Constant,
+    Node,
+    Not,
+    Or,
+    Xnor,
+    Xor,
+    fold,
+)
 
 Rewrite: TypeAlias = Callable[[Node], Node]
 Key: TypeAlias = tuple[int, str, bytes]
 OperatorKind: TypeAlias = type[And] | type[Or] | type[Xor] | type[Xnor]
+
+
+# Nodes of an `at_least` that stays one when it is rewritten; a larger one stays as it was written.
+MODEST_NODES = 4_096
 
 
 class Order:
@@ -118,6 +133,19 @@ def node_over(kind: OperatorKind, operands: Sequence[Node]) -> Node:
     except RuleError:
         levels = 1 + max(operand.levels for operand in operands)
         return _unlimited(kind, operands, levels)
+
+
+def at_least_over(count: int, operands: Sequence[Node]) -> Node:
+    """An `at_least` of that many of these operands, regardless of the limits of the language."""
+    return over(AtLeast(count, [Constant(True)] * len(operands)), operands)
+
+
+def is_modest(threshold: Node) -> bool:
+    """Whether an `at_least` that was rewritten is still far within the limits of the language.
+
+    What is evaluated on demand is kept in files as text, and read again within those limits.
+    """
+    return threshold.size <= MODEST_NODES and threshold.levels <= MAX_LEVELS // 2
 
 
 def negated_predicate(predicate: Node) -> Node:

@@ -32,7 +32,13 @@ from matchwood.language.tree import (
     Xor,
     walk,
 )
-from matchwood.rewrite.local_rewrites import OperatorKind, negated_predicate, node_over, over
+from matchwood.rewrite.local_rewrites import (
+    OperatorKind,
+    at_least_over,
+    negated_predicate,
+    node_over,
+    over,
+)
 
 NEGATED_OP = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 NEGATED_KIND: dict[type[Node], OperatorKind] = {And: Or, Or: And, Xor: Xnor, Xnor: Xor}
@@ -70,7 +76,7 @@ def _over(node: Node, negate: bool, operands: list[Node]) -> Node:
         return over(opposite(node) if negate else node, operands)
     if isinstance(node, AtLeast):
         count = len(operands) - node.count + 1 if negate else node.count
-        return over(AtLeast(count, node.operands), operands)
+        return at_least_over(count, operands)
     return node_over(_kind(node, negate), operands)
 
 

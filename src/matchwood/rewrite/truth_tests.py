@@ -32,7 +32,14 @@ from matchwood.language.tree import (
 )
 from matchwood.language.tree.arithmetic import Attribute
 from matchwood.language.tree.calls import BUILT_IN
-from matchwood.rewrite.local_rewrites import node_over, over, with_operands
+from matchwood.rewrite.local_rewrites import (
+    at_least_over,
+    is_modest,
+    negated_predicate,
+    node_over,
+    over,
+    with_operands,
+)
 from matchwood.rewrite.negation import opposite
 
 # What is asked of a node: that it is true, or false, or that it is not.
@@ -47,7 +54,8 @@ _OF_TEST = {"true": (_TRUE, _NOT_TRUE), "false": (_FALSE, _NOT_FALSE)}
 def push_truth_tests(tree: Node) -> Node:
     """A rule that is true of the same events, with tests of truth of single predicates only.
 
-    Tests of `xor` within `xor`, and of `at_least` beside `unknown`, stay as they are.
+    Tests of `xor` within `xor`, of `at_least` beside `unknown`, and of an `at_least` that would
+    become very large or deep, stay as they are.
 
     >>> from matchwood.language import parse
     >>> print(push_truth_tests(parse("(p like '%x' or not q like '%y') is not true")))
@@ -71,11 +79,9 @@ def _asked(node: Node, what: int, exact: bool = False) -> Node:
         kind: type[And | Or] = type(node) if same else (Or if isinstance(node, And) else And)
         return node_over(kind, [_asked(operand, what, exact) for operand in node.operands])
     if isinstance(node, AtLeast):
-        # So many are as asked unless too many are not.
-        same = what in (_TRUE, _NOT_FALSE)
-        count = node.count if same else len(node.operands) - node.count + 1
-        operands = [_asked(operand, what, exact) for operand in node.operands]
-        return over(AtLeast(count, node.operands), operands)
+        pushed = _of_threshold(node, what, exact)
+        if is_modest(pushed):
+            return pushed
     if isinstance(node, TruthTest):
         return _of_test(node, what, exact)
     if exact or what in (_NOT_TRUE, _NOT_FALSE):
@@ -86,7 +92,14 @@ def _asked(node: Node, what: int, exact: bool = False) -> Node:
         node = with_operands(node, [_kept(operand) for operand in node.operands])
     if what == _TRUE:
         return node
-    return opposite(node) if not node.operands else Not(node)
+    return opposite(node) if not node.operands else negated_predicate(node)
+
+
+def _of_threshold(node: AtLeast, what: int, exact: bool) -> Node:
+    """So many are as asked unless too many are not."""
+    same = what in (_TRUE, _NOT_FALSE)
+    count = node.count if same else len(node.operands) - node.count + 1
+    return at_least_over(count, [_asked(operand, what, exact) for operand in node.operands])
 
 
 def _would_grow(operand: Node) -> bool:
@@ -115,7 +128,8 @@ def _kept(node: Node) -> Node:
     if isinstance(node, TruthTest):
         return _of_test(node, _TRUE, True)
     if isinstance(node, And | Or | Not | Xor | Xnor | AtLeast):
-        return with_operands(node, [_kept(operand) for operand in node.operands])
+        kept = with_operands(node, [_kept(operand) for operand in node.operands])
+        return kept if not isinstance(node, AtLeast) or is_modest(kept) else node
     return node
 
 
@@ -128,7 +142,7 @@ def _of_test(node: TruthTest, what: int, exact: bool) -> Node:
     if not inner.operands:
         return _is_unknown(inner, holds)
     if any(isinstance(below, TruthTest) for below in walk(inner)):
-        return TruthTest(inner, "unknown", not holds)  # each level would double it
+        return _tested(inner, "unknown", not holds)  # each level would double it
     if isinstance(inner, Xor | Xnor):
         return node_over(Or if holds else And, _each_unknown(inner, holds))
     if holds:
@@ -150,13 +164,19 @@ def _predicate(node: Node, what: int) -> Node:
         same_kind = is_unknown.operands if type(is_unknown) in (And, Or) else (is_unknown,)
         return node_over(Or if negated else And, [answer, *same_kind])
     if what in (_TRUE, _NOT_TRUE) or not _is_string_test(positive):
-        return TruthTest(positive, "true" if what in (_TRUE, _NOT_TRUE) else "false", negated)
+        truth = "true" if what in (_TRUE, _NOT_TRUE) else "false"
+        return _tested(positive, truth, negated)
     is_true, is_unknown = (TruthTest(positive, truth, what == _FALSE) for truth in _NOT_FALSES)
     return node_over(Or if negated else And, [is_true, is_unknown])
 
 
 # What is not false is one of these.
 _NOT_FALSES = ("true", "unknown")
+
+
+def _tested(node: Node, truth: str, negated: bool) -> Node:
+    """A test of truth, regardless of the limits of the language."""
+    return over(TruthTest(Constant(True), truth, negated), [node])
 
 
 def _is_unknown(node: Node, holds: bool) -> Node:

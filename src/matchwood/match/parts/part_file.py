@@ -30,6 +30,8 @@ from matchwood.index.file.array_file import (
 )
 from matchwood.language import parse
 from matchwood.language.errors import RuleError
+from matchwood.language.text.parser import MAX_TEXT, parse_canonical
+from matchwood.language.tree import Node
 from matchwood.language.tree.subjects import EVERYTHING, Lowered
 from matchwood.language.values import Family, Literal, Time
 from matchwood.match.batch.sweep.whole_program import STORED, WholeProgram, program_from
@@ -155,13 +157,18 @@ def _parts(
         raise IndexFileError(f"is not as matchwood writes files: {error}", path) from error
 
 
+def _predicate(text: str) -> Node:
+    """What is evaluated on demand; rewritten, its text may be longer than that of a rule."""
+    return parse(text) if len(text) <= MAX_TEXT // 4 else parse_canonical(text)
+
+
 def _part(
     described: Mapping[str, Any], prefix: str, arrays: FileArrays, context: Context, verify: bool
 ) -> Part:
     slots = [_slot_from_json(slot) for slot in described["slots"]]
     tree = Arranged(*(arrays[f"{prefix}.tree.{name}"] for name in Arranged._fields))
     atoms = PackedAtoms(*(arrays[f"{prefix}.atoms.{name}"] for name in PackedAtoms._fields))
-    opaque = [parse(text) for text in described["opaque"]]
+    opaque = [_predicate(text) for text in described["opaque"]]
     rules = int(described["rules"])
     costly = np.array(arrays.get(f"{prefix}.costly", []), np.int32)
     if len(costly) and not (costly[0] >= 0 and costly[-1] < rules and (np.diff(costly) > 0).all()):
